@@ -113,43 +113,48 @@ static void fillColumns(const GpuSite &site, const Columns &columns, const GpuBu
   // Narrow pictures have rows for all threads.
   const int64_t sharers = std::max<int64_t>(1, ctx.launch.threads / columns.width);
   auto nameOf = [&](int64_t axis) { return type.getAxes()[axis].name; };
-  nest(site, {nameOf(columns.down), nameOf(columns.across)},
-       {x.constant(sharers), x.constant(columns.width)}, "block", [&](GpuIndices numbers) {
-         Value column = numbers[1];
-         SmallVector<Taps> weights;
-         for (int64_t group = 0; group < groups; ++group)
-           weights.push_back(tapsOf(site, op, column, group, taps));
-         Value start = x.toIndex(s.cast(element(site, op.getStart(), column), b.getI64Type()));
-         loop(site, numbers[0], part.count[columns.down], sharers, {}, [&](Value row, ValueRange) {
-           SmallVector<Value> at;
-           for (int64_t axis = 0; axis < type.getRank(); ++axis)
-             at.push_back(part.low[axis] ? part.low[axis] : x.constant(0));
-           at[columns.down] = x.add(at[columns.down], row);
-           SmallVector<Value> inner(at);
-           at[columns.across] = column;
-           SmallVector<int64_t> counts = vectorOf(op.getResult()), box(counts);
-           box[columns.across] = tapsTogether;
-           SmallVector<Value> sums(static_cast<size_t>(columns.channels), s.zero(b.getI32Type()));
-           for (auto [group, each] : llvm::enumerate(weights)) {
-             inner[columns.across] =
-                 x.add(start, x.constant(static_cast<int64_t>(group) * tapsTogether));
-             const SmallVector<Value> read = elements(site, op.getInput(), inner, box);
-             for (int64_t channel = 0; channel < columns.channels; ++channel) {
-               SmallVector<Value> four;
-               for (int64_t tap = 0; tap < tapsTogether; ++tap)
-                 four.push_back(read[static_cast<size_t>(tap * columns.channels + channel)]);
-               Value bytes = call(site, "pst_bytes", b.getI32Type(), four);
-               Value &sum = sums[static_cast<size_t>(channel)];
-               sum = call(site, "pst_weigh", b.getI32Type(),
-                          {sum, each.low, each.middle, each.high, bytes});
-             }
-           }
-           for (Value &sum : sums)
-             sum = call(site, "pst_pillow", type.getElementType(), sum);
-           save(site, sums, to, at, counts);
-           return SmallVector<Value>();
-         });
-       });
+  SmallVector<std::string> axes{nameOf(columns.across)};
+  SmallVector<Value> extents{x.constant(columns.width)};
+  if (sharers > 1) {
+    axes.insert(axes.begin(), nameOf(columns.down));
+    extents.insert(extents.begin(), x.constant(sharers));
+  }
+  nest(site, axes, extents, "block", [&](GpuIndices numbers) {
+    Value column = numbers.back(), first = sharers > 1 ? numbers[0] : x.constant(0);
+    SmallVector<Taps> weights;
+    for (int64_t group = 0; group < groups; ++group)
+      weights.push_back(tapsOf(site, op, column, group, taps));
+    Value start = x.toIndex(s.cast(element(site, op.getStart(), column), b.getI64Type()));
+    loop(site, first, part.count[columns.down], sharers, {}, [&](Value row, ValueRange) {
+      SmallVector<Value> at;
+      for (int64_t axis = 0; axis < type.getRank(); ++axis)
+        at.push_back(part.low[axis] ? part.low[axis] : x.constant(0));
+      at[columns.down] = x.add(at[columns.down], row);
+      SmallVector<Value> inner(at);
+      at[columns.across] = column;
+      SmallVector<int64_t> counts = vectorOf(op.getResult()), box(counts);
+      box[columns.across] = tapsTogether;
+      SmallVector<Value> sums(static_cast<size_t>(columns.channels), s.zero(b.getI32Type()));
+      for (auto [group, each] : llvm::enumerate(weights)) {
+        inner[columns.across] =
+            x.add(start, x.constant(static_cast<int64_t>(group) * tapsTogether));
+        const SmallVector<Value> read = elements(site, op.getInput(), inner, box);
+        for (int64_t channel = 0; channel < columns.channels; ++channel) {
+          SmallVector<Value> four;
+          for (int64_t tap = 0; tap < tapsTogether; ++tap)
+            four.push_back(read[static_cast<size_t>(tap * columns.channels + channel)]);
+          Value bytes = call(site, "pst_bytes", b.getI32Type(), four);
+          Value &sum = sums[static_cast<size_t>(channel)];
+          sum = call(site, "pst_weigh", b.getI32Type(),
+                     {sum, each.low, each.middle, each.high, bytes});
+        }
+      }
+      for (Value &sum : sums)
+        sum = call(site, "pst_pillow", type.getElementType(), sum);
+      save(site, sums, to, at, counts);
+      return SmallVector<Value>();
+    });
+  });
 }
 
 bool penstock::conversion::fillColumns(const GpuSite &site, Value tensor, const GpuBuffer &to,
