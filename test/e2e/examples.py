@@ -81,6 +81,13 @@ class ExamplesTest(ToolTest):
             with Image.open(os.path.join(self.data, "class0", f"{i:04}.jpg")) as photo:
                 depth = rng.integers(0, 1 << 16, (photo.height, photo.width), dtype=numpy.uint16)
             Image.fromarray(depth).save(os.path.join(self.data, f"depth{i}.png"))
+            far = rng.standard_normal((photo.height, photo.width), dtype=numpy.float32)
+            far[far > 2] = numpy.inf
+            with open(os.path.join(self.data, f"far{i}.pfm"), "wb") as file:
+                file.write(b"Pf\n%d %d\n-1.0\n" % (photo.width, photo.height) + far.astype("<f4").tobytes())
+        self.stereo = os.path.join(self.folder, "stereo.csv")
+        with open(self.stereo, "w") as file:
+            file.write("left,right,disparity\n" + "".join(f"class0/{i:04}.jpg,class0/{i:04}.jpg,far{i}.pfm\n" for i in range(8)))
         for i in range(10):
             (20 * rng.standard_normal((500 + 37 * i, 4), dtype=numpy.float32)).tofile(os.path.join(self.data, f"scan{i}.bin"))
 
@@ -95,7 +102,7 @@ class ExamplesTest(ToolTest):
         lists = {"speech.pipe": self.sounds, "whisper.pipe": self.sounds, "speech_commands.pipe": self.labelled, "esc50.pipe": self.labelled,
                  "wav2vec2.pipe": self.sized}
         files = lists.get(os.path.basename(path), self.scans)
-        given = {"root": self.data, "images": self.images, "labels": self.labels, "list": files, "pairs": self.pairs, "objects": self.objects, "per_rank": "4",
+        given = {"root": self.data, "images": self.images, "labels": self.labels, "list": files, "pairs": self.pairs, "stereo": self.stereo, "objects": self.objects, "per_rank": "4",
                  "manifest": self.manifest, "rooms": self.manifest, "noises": self.noises,
                  "samples": "10000", "batch_samples": "40000", "shortest": "9000", "buckets": "2",
                  **self.columns(path)}

@@ -44,8 +44,8 @@ public:
   reference::Field field(int64_t row, const std::string &name) const override {
     mlir::Type type = llvm::cast<mlir::TypeAttr>(columns.get(name)).getValue();
     const uint64_t key = random::mix(static_cast<uint64_t>(row), random::drawId(name));
-    // A picture: height, width, a number. Every third is large enough for crops.
-    // What stands behind them are numbers for those who read bytes as such.
+    // A picture: height, width, a number, and whether it is one of floats. Every third is large
+    // enough for crops. What stands behind them are numbers for those who read bytes as such.
     const int least = row % 3 == 0 ? 226 : 30;
     if (llvm::isa<pipe::BytesType>(type)) {
       std::vector<uint8_t> file(static_cast<size_t>(160 * (row + 1)));
@@ -54,6 +54,8 @@ public:
       file[0] = static_cast<uint8_t>(least + key % 29);
       file[1] = static_cast<uint8_t>(least + key / 64 % 29);
       file[2] = static_cast<uint8_t>(row);
+      if (name == "disparity")
+        file[3] = 32;
       return std::make_shared<const std::vector<uint8_t>>(std::move(file));
     }
     if (llvm::isa<pipe::TextType>(type))
@@ -105,7 +107,7 @@ public:
                               const reference::Bytes &data) const override {
     if (media == "wave") // rate, channels, samples, bits
       return Header{16000, 2, 100 * (*data)[0], 16, std::bit_cast<int64_t>((*data)[0] / 160.0)};
-    return Header{(*data)[0], (*data)[1], 1, 16};
+    return Header{(*data)[0], (*data)[1], 1, (*data)[3] == 32 ? 32 : 16};
   }
   std::optional<reference::Tensor> decode(const std::string &media, const std::string &format,
                                           const reference::Bytes &data) const override {
@@ -123,7 +125,9 @@ public:
                    reference::DType::f32));
       return sound;
     }
-    const auto type = format.ends_with("16") ? reference::DType::u16 : reference::DType::u8;
+    const auto type = format.ends_with("32")   ? reference::DType::f32
+                      : format.ends_with("16") ? reference::DType::u16
+                                               : reference::DType::u8;
     reference::Tensor image(type, {"h", "w"}, {(*data)[0], (*data)[1]});
     if (format.starts_with("rgb"))
       image = reference::Tensor(type, {"h", "w", "c"}, {(*data)[0], (*data)[1], 3});
