@@ -8,6 +8,8 @@ using namespace penstock;
 
 /// A float that is larger is not followed, so that no product of two overflows.
 static constexpr double largest = 1e18;
+/// Of f16: what is larger is an infinity there, and two of these make a NaN.
+static constexpr double largestHalf = 65504;
 /// Operations that are looked through, one behind the other.
 static constexpr int deepest = 12;
 
@@ -56,7 +58,8 @@ static std::optional<double> magnitudeOf(Value value, int depth) {
                            }
                          })
                          .Default([](Operation *) { return std::nullopt; });
-  return found && *found <= largest ? found : std::nullopt;
+  return found && *found <= (value.getType().isF16() ? largestHalf : largest) ? found
+                                                                              : std::nullopt;
 }
 
 bool penstock::codegen::isFinite(Value value) {

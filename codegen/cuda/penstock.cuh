@@ -416,7 +416,7 @@ template <typename T> PST_INLINE T pst_to_int(f32 a) {
 }
 #endif
 
-/// An integer of 8 or 16 bits as an f32, of which a device makes few at a time: as the fraction of a float.
+/// An integer of 8 or 16 bits as an f32, without a conversion: as the fraction of a float.
 template <typename T> PST_INLINE f32 pst_exact(T value) {
 #ifdef __CUDA_ARCH__
   return pst_bits<f32>(0x4B400000u + (u32)(i32)value) - 12582912.0f;
@@ -449,7 +449,7 @@ PST_INLINE f32 pst_odd(i64 value) {
 /// IEEE half of a number, no NaN: one rounding to nearest even.
 PST_INLINE f16 pst_finite_half_bits(f32 value) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-  u32 both; // two at once take a quarter of the time that one takes
+  u32 both; // of two, as a device that packs them converts them
   asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(0.0f), "f"(value));
   return (f16)both;
 #elif defined(__CUDA_ARCH__)

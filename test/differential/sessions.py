@@ -44,14 +44,15 @@ class Case:
 
 
 def against_reference(case, hashes, command):
-    """What a session's samples are that are not the reference's, by what it said of each and `right` beside the case."""
+    """How a session's sample is not the reference's, by what it said of each and `right` beside the case, which has the first batch."""
     lines = [line.split() for line in hashes.splitlines()]
-    if not lines or any(len(words) != 3 for words in lines):
+    if any(len(words) != 3 for words in lines):
         return hashes
-    position = lines[len(lines) // 2][1]  # another place in the batch than alone
+    known = [words[1] for words in lines if os.path.exists(os.path.join(case.folder, "right", words[1]))]
+    if not known:
+        return f"no sample of the first batch came:\n{hashes}"
+    position = known[-1]  # another place in the batch than alone
     right, found = (os.path.join(case.folder, name, position) for name in ("right", "found"))
-    if not os.path.exists(right):
-        return ""
     done = subprocess.run([*command, "--position", position, "-o", found], capture_output=True, text=True, timeout=300)
     if done.returncode:
         return done.stdout + done.stderr

@@ -140,6 +140,22 @@ pipeline many(x: path, y: path) {
 )");
 }
 
+// Infinities that halves make of integers make NaNs of each other, and the one that is stored is
+// canonical.
+TEST(CudaPasses, NumbersThatHalvesDoNotHold) {
+  expectTheBitsOfTheReference(R"(
+pipe 1
+pipeline halves(x: path, y: path, z: path) {
+  for row in raw(x = column(x, u16[t = 40]), y = column(y, u16[t = 40]), z = column(z, u16[t = 40]))
+  batch 2 {
+    output apart: f32[n, t] = map (p in row.x) { f32(f16(i32(p) + 66000)) - f32(f16(i32(p) + 67000)) }
+    output half: f16[n, t] = map (p in row.y) { f16(f32(f16(i32(p) + 66000)) - f32(f16(i32(p) + 67000))) }
+    output brain: bf16[n, t] = map (p in row.z) { bf16(f32(f16(i32(p) + 66000)) * (f32(p) - f32(p))) }
+  }
+}
+)");
+}
+
 // Rows of which each op needs the row alone, and one for which it needs those before it.
 TEST(CudaPasses, RowsAlone) {
   expectTheBitsOfTheReference(R"(
