@@ -119,6 +119,8 @@ public:
   /// Blocks that there are, and samples that each has room for.
   int64_t size() const;
   int64_t capacity() const { return samples; }
+  /// Returns whether its blocks are for batches of a layout.
+  bool isOf(const Layout &wanted) const { return layout.get() == &wanted; }
 
 private:
   mutable std::mutex lock;

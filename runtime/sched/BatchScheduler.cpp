@@ -116,6 +116,24 @@ void BatchScheduler::restart(Cursor place, bool keeps) {
   nextBatch = 0;
 }
 
+void BatchScheduler::handOver(BatchScheduler &next) {
+  {
+    std::scoped_lock guard(lock, next.lock);
+    handedOver = true;
+    next.start = start;
+    next.nextBatch = nextBatch;
+    next.nextEpoch = nextEpoch;
+    next.given = std::exchange(given, {});
+  }
+  std::lock_guard guard(next.lock);
+  next.advance();
+}
+
+void BatchScheduler::follow(const BatchScheduler &before) {
+  std::scoped_lock guard(lock, before.lock);
+  nextEpoch = before.nextEpoch;
+}
+
 void BatchScheduler::give(std::vector<int64_t> rows) {
   std::lock_guard guard(lock);
   given.push_back(std::move(rows));
@@ -144,6 +162,8 @@ BatchScheduler::State BatchScheduler::take(Finished &finished, int64_t timeoutNs
     if (cancelled)
       return State::Cancelled;
     advance();
+    if (handedOver && flight.empty())
+      return State::HandedOver;
     const uint32_t epoch = flight.empty() ? start.epoch : flight.front()->work.epoch;
     if (epoch != nextEpoch) {
       ++nextEpoch;
@@ -178,6 +198,8 @@ BatchScheduler::State BatchScheduler::take(Finished &finished, int64_t timeoutNs
   finished.bad = std::move(work.bad);
   finished.fatal = std::move(work.fatal);
   finished.costs = work.costs;
+  finished.program = program;
+  finished.pool = pool;
   spare.push_back(std::move(batch));
   advance();
   return State::Batch;
@@ -199,7 +221,7 @@ void BatchScheduler::advance() {
   if (cancelled || stopped)
     return;
   fetchDeferred();
-  while (int64_t(flight.size()) < limits.prefetch + batchesAhead() &&
+  while (!handedOver && int64_t(flight.size()) < limits.prefetch + batchesAhead() &&
          (program->callerOrders ? beginGiven() : begin())) {
   }
   int holders = 0;

@@ -41,6 +41,8 @@ struct Finished {
   std::string fatal;          ///< not empty: why the batch cannot be delivered
   bool isLate = false;        ///< it was not ready when it was asked for
   Costs costs;
+  std::shared_ptr<const Program> program; ///< whose batch it is
+  std::shared_ptr<BlockPool> pool;        ///< where its block goes back to
 };
 
 /// Keeps `prefetch` batches in the making or ready, in the order of their
@@ -71,14 +73,20 @@ public:
                                                       const Limits &limits);
   ~BatchScheduler();
 
-  enum class State { Batch, EndOfEpoch, NoMemory, NoRows, Timeout, Cancelled };
+  enum class State { Batch, EndOfEpoch, NoMemory, NoRows, Timeout, Cancelled, HandedOver };
   /// Waits for the next batch and takes it out. NoMemory: nothing is in the
   /// making because the caller holds all blocks. NoRows: nor is it, because the caller
-  /// has given no rows. Timeout: `timeoutNs` (negative: no limit) have passed.
+  /// has given no rows. Timeout: `timeoutNs` (negative: no limit) have passed. HandedOver: all
+  /// that was begun before handOver() has been taken.
   State take(Finished &finished, int64_t timeoutNs = -1);
   /// Discards everything and goes on at `place`. Where `keeps`, what is in the making there
   /// and behind it stays.
   void restart(Cursor place, bool keeps);
+  /// From now on `next` begins batches, from where this one has come; what is in the making here
+  /// comes out of take() as before. `next` has the same samples, and has begun nothing.
+  void handOver(BatchScheduler &next);
+  /// Goes on with the epoch in which the one that handed over has ended: take() comes next.
+  void follow(const BatchScheduler &before);
   /// The rows of the batch that comes after all others; none: the epoch ends there.
   void give(std::vector<int64_t> rows);
   /// Returns whether rows from the caller could be worked on at once.
@@ -167,6 +175,7 @@ private:
   int64_t heldBytes = 0, peakBytes = 0;
   bool cancelled = false;
   bool stopped = false;
+  bool handedOver = false;
 
   std::unique_ptr<Workers> fetchers;
   std::unique_ptr<Workers> devices; // one for each batch that a device works on

@@ -6,6 +6,8 @@
 #include "runtime/abi/plan_generated.h"
 #include "runtime/core/Clock.h"
 #include "runtime/core/FileSystem.h"
+#include "runtime/core/KernelTable.h"
+#include "runtime/core/Plan.h"
 #include "runtime/device/Device.h"
 #include "runtime/sources/ExternalSource.h"
 
@@ -32,6 +34,14 @@ struct MemoryColumn {
   std::vector<int64_t> extents; ///< rows first; C order
   const void *data = nullptr;
   std::shared_ptr<const void> owner; ///< keeps `data` alive; may be empty
+};
+
+/// The code of a pipeline whose values cross to a GPU at another level. It makes the same samples.
+struct TransferLevel {
+  std::string name; ///< as "resampled"
+  std::shared_ptr<const Plan> plan;
+  std::shared_ptr<const KernelTable> kernels;
+  std::vector<DeviceImage> deviceCode;
 };
 
 /// What becomes of positions that fill no batch at the end of an epoch.
@@ -98,6 +108,10 @@ struct SessionOptions {
   /// outputs on a device; null where there is neither.
   std::shared_ptr<Device> device;
   std::vector<DeviceImage> deviceCode;
+  /// The level of the plan that the session opens with, and those that Session::setTransfer() goes
+  /// to beside it.
+  std::string transfer;
+  std::vector<TransferLevel> transfers;
   /// Outputs that the plan has on a device are delivered in the host's memory all the same.
   bool outputsOnHost = false;
   /// A CUDA stream on which outputs on the device are used, where nobody says another one

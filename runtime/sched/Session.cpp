@@ -73,6 +73,7 @@ Session::~Session() { close(); }
 
 void Session::Impl::beginHere(bool keeps) {
   begun = true;
+  before.reset();
   scheduler->restart({place.epoch, place.position}, keeps);
   for (const std::vector<int64_t> &rows : place.asked)
     scheduler->give(rows);
@@ -155,8 +156,24 @@ Result<Session::Taken> Session::nextWithin(int64_t timeoutNs) {
     if (Status status = self.askRows(*this); !status)
       return status.error();
   Finished finished;
-  const BatchScheduler::State state = self.scheduler->take(finished, timeoutNs);
+  const BatchScheduler::State state = self.take(finished, timeoutNs);
   return self.count(state, std::move(finished), self.clock->nowNs() - begin);
+}
+
+BatchScheduler::State Session::Impl::take(Finished &finished, int64_t timeoutNs) {
+  using State = BatchScheduler::State;
+  if (before) {
+    const State state = before->take(finished, timeoutNs);
+    if (state != State::HandedOver)
+      return state;
+    scheduler->follow(*before);
+    std::unique_ptr<BatchScheduler> ended; // behind the lock: its threads end
+    std::lock_guard guard(lock);
+    numbers.fetchedBytesHeld =
+        std::max(numbers.fetchedBytesHeld, uint64_t(before->peakHeldBytes()));
+    ended = std::move(before);
+  }
+  return scheduler->take(finished, timeoutNs);
 }
 
 Result<Session::Taken> Session::Impl::count(BatchScheduler::State state, Finished &&finished,
@@ -179,6 +196,7 @@ Result<Session::Taken> Session::Impl::count(BatchScheduler::State state, Finishe
   case BatchScheduler::State::NoRows:
     return Taken{Taken::NoRows, nullptr};
   case BatchScheduler::State::Timeout:
+  case BatchScheduler::State::HandedOver: // take() has gone on
     return Taken{Taken::Timeout, nullptr};
   case BatchScheduler::State::EndOfEpoch:
     tables->saveCheckpoints();
@@ -195,6 +213,15 @@ Result<Session::Taken> Session::Impl::count(BatchScheduler::State state, Finishe
   if (!batch)
     return batch.error();
   return Taken{Taken::Batch, std::move(*batch)};
+}
+
+void Session::Impl::countStep(const std::string &name, const Statistics::Entry &entry) {
+  auto known = std::find_if(numbers.kernels.begin(), numbers.kernels.end(),
+                            [&](const Statistics::Kernel &kernel) { return kernel.name == name; });
+  if (known == numbers.kernels.end())
+    known = numbers.kernels.insert(known, {name, {}});
+  known->entry.count += entry.count;
+  known->entry.busyNs += entry.busyNs;
 }
 
 Result<BatchPtr> Session::Impl::deliver(Finished &&finished) {
@@ -215,7 +242,10 @@ Result<BatchPtr> Session::Impl::deliver(Finished &&finished) {
   }
   const int64_t waited = std::exchange(waitedNs, 0);
   const bool wasLate = std::exchange(isLate, false);
-  auto batch = std::make_unique<Delivered>(std::move(finished), pool, waited, options.stream);
+  const std::shared_ptr<const Program> made = finished.program;
+  std::shared_ptr<BlockPool> poolOf = std::move(finished.pool);
+  auto batch =
+      std::make_unique<Delivered>(std::move(finished), std::move(poolOf), waited, options.stream);
   if (!fatal.empty()) {
     failure = fatal;
     return Error{Code::Corrupt, failure};
@@ -231,11 +261,8 @@ Result<BatchPtr> Session::Impl::deliver(Finished &&finished) {
     numbers.stages[i].count += costs.stages[i].count;
     numbers.stages[i].busyNs += costs.stages[i].busyNs;
   }
-  steps.resize(program->layout->steps.size());
-  for (size_t i = 0; i < costs.steps.size(); ++i) {
-    steps[i].count += costs.steps[i].count;
-    steps[i].busyNs += costs.steps[i].busyNs;
-  }
+  for (size_t i = 0; i < costs.steps.size(); ++i)
+    countStep(made->layout->steps[i].name, costs.steps[i]);
   numbers.samples += uint64_t(batch->count());
   ++numbers.batches;
   numbers.badSamples += uint64_t(bad);
@@ -291,16 +318,6 @@ Result<SampleReport> Session::sample(uint32_t epoch, int64_t position) {
 Statistics Session::statistics() const {
   std::lock_guard guard(impl->lock);
   Statistics result = impl->numbers;
-  for (size_t i = 0; i < impl->steps.size(); ++i) {
-    const std::string &name = impl->program->layout->steps[i].name;
-    auto known =
-        std::find_if(result.kernels.begin(), result.kernels.end(),
-                     [&](const Statistics::Kernel &kernel) { return kernel.name == name; });
-    if (known == result.kernels.end())
-      known = result.kernels.insert(known, {name, {}});
-    known->entry.count += impl->steps[i].count;
-    known->entry.busyNs += impl->steps[i].busyNs;
-  }
   result.fetchedBytesHeld =
       std::max(result.fetchedBytesHeld, uint64_t(impl->scheduler->peakHeldBytes()));
   result.blocks = impl->pool->size();
@@ -315,7 +332,10 @@ std::vector<BadSample> Session::badSamples() const {
 }
 
 const MemoryReport &Session::memory() const { return impl->memory; }
-DeviceMemory Session::deviceMemory() const { return impl->device->taken(); }
+DeviceMemory Session::deviceMemory() const {
+  std::lock_guard guard(impl->lock);
+  return impl->device->taken();
+}
 int64_t Session::tableLength() const { return impl->tables->length(0); }
 std::vector<std::string> Session::classNames() const { return impl->tables->classNames(0); }
 Result<std::string> Session::rowText(int64_t row, std::string_view column) const {
@@ -347,12 +367,16 @@ int64_t Session::position() const {
 void Session::cancel() {
   impl->cancelled = true;
   std::lock_guard guard(impl->lock);
+  if (impl->before)
+    impl->before->cancel();
   impl->scheduler->cancel();
 }
 
 void Session::close() {
   impl->closed = true;
   impl->cancelled = true;
+  if (impl->before)
+    impl->before->stop();
   impl->scheduler->stop();
   impl->tables->saveCheckpoints();
 }

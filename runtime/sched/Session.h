@@ -19,8 +19,8 @@ namespace penstock::runtime {
 /// One reader of one pipeline. Work runs ahead on the session's own threads;
 /// nothing that next() delivers depends on how many there are.
 ///
-/// next(), sample(), start(), giveRows(), restore(), close() and what says how large things
-/// are: one call at a time. cancel(), state(), statistics() and badSamples(): from any
+/// next(), sample(), start(), setTransfer(), giveRows(), restore(), close() and what says how large
+/// things are: one call at a time. cancel(), state(), statistics() and badSamples(): from any
 /// thread.
 class Session {
 public:
@@ -64,6 +64,17 @@ public:
   /// Errors: InvalidArgument for parameters that do not fit, and for those that say what
   /// tables read; Limit as in open(). The session is then unchanged.
   Status start(uint32_t epoch, const std::vector<ParamValue> &params = {});
+
+  /// Lets values cross to the GPU at another of the levels that the session was opened with, from
+  /// the first batch on that is not in the making yet; those that are come first, or are made again
+  /// where memory is not enough for both, or where an earlier change has not come out of next()
+  /// yet. Changes no sample.
+  ///
+  /// Errors: InvalidArgument for an unknown level; Limit as in open(); the device's. The session
+  /// is then unchanged.
+  Status setTransfer(std::string_view level);
+  /// The level of batches that are begun from now on.
+  std::string transfer() const;
 
   /// The rows of the batch that comes after those that were given before, at most the
   /// batch size; none: the epoch ends there. Only where rows come from the caller.

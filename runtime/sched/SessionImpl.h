@@ -9,12 +9,25 @@
 #include "runtime/sched/State.h"
 
 #include <atomic>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
 namespace penstock::runtime {
+
+/// A plan that is ready for this session's device.
+struct LoadedPlan {
+  std::shared_ptr<const Layout> layout;
+  std::shared_ptr<DeviceProgram> device;
+};
+/// Errors: InvalidArgument where it wants a device, and `options` have none; those of
+/// Layout::make() and DeviceProgram::load().
+Result<LoadedPlan> loadPlan(std::shared_ptr<const Plan> plan,
+                            std::shared_ptr<const KernelTable> kernels,
+                            const std::vector<DeviceImage> &deviceCode,
+                            const SessionOptions &options);
 
 struct Session::Impl {
   SessionOptions options;
@@ -30,27 +43,35 @@ struct Session::Impl {
   MemoryReport memory;
   Processors processors;
   std::unique_ptr<BatchScheduler> scheduler;
-  bool begun = false; // by the first next()
+  /// Of the transfer level before, while batches of it are in the making: they come first.
+  std::unique_ptr<BatchScheduler> before;
+  bool begun = false;   // by the first next()
+  std::string transfer; ///< the level of `program`
+  /// What setTransfer() has loaded, by level.
+  std::map<std::string, LoadedPlan> loaded;
   std::unique_ptr<SingleSample> alone;
   std::atomic<bool> cancelled{false};
   std::atomic<bool> closed{false};
 
-  /// Of all below, and of `program`, `scheduler` and `begun` against those who do not call one
-  /// at a time.
+  /// Of all below, and of `program`, `transfer`, `pool`, `memory`, `device`, the schedulers and
+  /// `begun` against those who do not call one at a time.
   mutable std::mutex lock;
   SessionState place;
   std::string failure; // not empty: what every next() says
   std::vector<BadSample> reports;
   Statistics numbers;
-  std::vector<Statistics::Entry> steps; ///< of the layout
   int64_t beginNs = -1;
   int64_t waitedNs = 0; ///< for the batch that is due
   bool isLate = false;  ///< likewise
 
-  Status prepare(std::shared_ptr<const Program> wanted);
+  /// Takes memory and threads for a program. `handsOver`: what is in the making for the one
+  /// before is delivered first, where the memory budget has room for both; else it is dropped.
+  Status prepare(std::shared_ptr<const Program> wanted, bool handsOver = false);
   Status changeParams(const std::vector<ParamValue> &values);
   void beginHere(bool keeps = false); // lock held
   Status askRows(Session &session);
+  BatchScheduler::State take(Finished &finished, int64_t timeoutNs);
+  void countStep(const std::string &name, const Statistics::Entry &entry);
   Result<Taken> count(BatchScheduler::State state, Finished &&finished, int64_t waited);
   Result<BatchPtr> deliver(Finished &&finished);
 };

@@ -51,6 +51,16 @@ Status checkChange(const plan::PlanT &tree, const std::vector<size_t> &numbers) 
   return {};
 }
 
+std::string unknownLevel(const std::string &name, const std::string &current,
+                         const std::vector<TransferLevel> &others) {
+  if (others.empty())
+    return "the program was compiled for one level of transfers; compile it for `all`";
+  std::string names = "`" + current + "`";
+  for (const TransferLevel &other : others)
+    names += ", `" + other.name + "`";
+  return "no level `" + name + "` of transfers; there are " + names;
+}
+
 Status checkEpochs(const Program &program, const SessionOptions &options) {
   if (options.samplesOnly)
     return {};
@@ -73,6 +83,26 @@ Status checkEpochs(const Program &program, const SessionOptions &options) {
 
 } // namespace
 
+Result<LoadedPlan> loadPlan(std::shared_ptr<const Plan> plan,
+                            std::shared_ptr<const KernelTable> kernels,
+                            const std::vector<DeviceImage> &deviceCode,
+                            const SessionOptions &options) {
+  auto layout = Layout::make(plan, std::move(kernels), options.outputsOnHost);
+  if (!layout)
+    return layout.error();
+  LoadedPlan loaded{std::move(*layout), nullptr};
+  if (loaded.layout->deviceStage() < 0)
+    return loaded;
+  if (!options.device)
+    return Error{Code::InvalidArgument, "kernels or outputs of `" + plan->contents().name +
+                                            "` are on a GPU: open it with one"};
+  auto program = DeviceProgram::load(*loaded.layout, options.device, deviceCode);
+  if (!program)
+    return program.error();
+  loaded.device = std::move(*program);
+  return loaded;
+}
+
 Result<std::unique_ptr<Session>> Session::open(std::shared_ptr<const Plan> plan,
                                                std::shared_ptr<const KernelTable> kernels,
                                                SessionOptions options) {
@@ -82,19 +112,9 @@ Result<std::unique_ptr<Session>> Session::open(std::shared_ptr<const Plan> plan,
   auto params = bindParams(tree, options);
   if (!params)
     return params.error();
-  auto layout = Layout::make(plan, std::move(kernels), options.outputsOnHost);
-  if (!layout)
-    return layout.error();
-  std::shared_ptr<DeviceProgram> device;
-  if ((*layout)->deviceStage() >= 0) {
-    if (!options.device)
-      return Error{Code::InvalidArgument,
-                   "kernels or outputs of `" + tree.name + "` are on a GPU: open it with one"};
-    auto loaded = DeviceProgram::load(**layout, options.device, options.deviceCode);
-    if (!loaded)
-      return loaded.error();
-    device = std::move(*loaded);
-  }
+  auto loaded = loadPlan(plan, std::move(kernels), options.deviceCode, options);
+  if (!loaded)
+    return loaded.error();
   for (const auto &media : tree.media)
     if (media->media == "video")
       if (auto module = videoModule(); !module)
@@ -104,7 +124,7 @@ Result<std::unique_ptr<Session>> Session::open(std::shared_ptr<const Plan> plan,
     return tables.error();
   auto impl = std::make_unique<Impl>();
   impl->tables = std::move(*tables);
-  auto program = Program::make(*layout, impl->tables, options, device);
+  auto program = Program::make(loaded->layout, impl->tables, options, loaded->device);
   if (!program)
     return program.error();
 
@@ -122,7 +142,8 @@ Result<std::unique_ptr<Session>> Session::open(std::shared_ptr<const Plan> plan,
   if (options.sampleMemory)
     impl->scratch.cap = int64_t(std::min<uint64_t>(options.sampleMemory, INT64_MAX));
   impl->scratch.share = std::min(impl->scratch.share, impl->scratch.cap);
-  impl->device = device ? device->device : makeCpuDevice();
+  impl->transfer = options.transfer;
+  impl->loaded.emplace(options.transfer, std::move(*loaded));
   impl->place.pipeline = tree.hash;
   impl->place.seed = (*program)->seed;
   impl->place.epoch = options.epoch;
@@ -134,40 +155,50 @@ Result<std::unique_ptr<Session>> Session::open(std::shared_ptr<const Plan> plan,
   return std::unique_ptr<Session>(new Session(std::move(impl)));
 }
 
-/// Takes memory and threads for a program, and lets go those of the one before.
-Status Session::Impl::prepare(std::shared_ptr<const Program> wanted) {
+Status Session::Impl::prepare(std::shared_ptr<const Program> wanted, bool handsOver) {
   if (Status status = checkEpochs(*wanted, options); !status)
     return status;
   const int blocks = 2 * options.prefetch;
   MemoryReport report = memoryOf(*wanted, limits, scratch, blocks);
   if (Status status = checkBudget(report, options.memoryBudget, *wanted, options.prefetch); !status)
     return status;
+  handsOver = handsOver && begun && !before &&
+              report.fixed + memory.fixed <= budgetOf(options.memoryBudget);
+  // Outputs that stay on a device lie in its memory, and what it copies from is its, too.
+  std::shared_ptr<Device> deviceOf = wanted->device ? wanted->device->device
+                                     : device       ? device
+                                                    : makeCpuDevice();
   std::shared_ptr<BlockPool> blocksOf = pool;
-  if (!pool || pool->capacity() < wanted->perRank) {
+  if (!pool || !pool->isOf(*wanted->layout) || pool->capacity() < wanted->perRank) {
     const int64_t most =
         options.growHeld ? mostBlocks(report, options.memoryBudget, *wanted, blocks) : blocks;
-    auto made = BlockPool::make(wanted->layout, wanted->perRank, blocks, most, device);
+    auto made = BlockPool::make(wanted->layout, wanted->perRank, blocks, most, deviceOf);
     if (!made)
       return made.error();
     blocksOf = std::move(*made);
   }
-  if (scheduler)
+  if (scheduler && !handsOver)
     scheduler->stop(); // its threads end before others begin
   auto next = BatchScheduler::make(wanted, blocksOf, scratch, *clock, limits);
   if (!next)
     return next.error();
   alone.reset();
-  std::unique_ptr<BatchScheduler> before;
+  std::unique_ptr<BatchScheduler> ended, endedToo; // behind the lock
   std::lock_guard guard(lock);
   if (scheduler)
     numbers.fetchedBytesHeld =
         std::max(numbers.fetchedBytesHeld, uint64_t(scheduler->peakHeldBytes()));
-  before = std::exchange(scheduler, std::move(*next));
+  endedToo = std::move(before);
+  std::unique_ptr<BatchScheduler> &last = handsOver ? before : ended;
+  last = std::exchange(scheduler, std::move(*next));
   pool = std::move(blocksOf);
   program = std::move(wanted);
   memory = std::move(report);
+  device = std::move(deviceOf);
   place.lengths = program->byLength ? program->byLength->fingerprint() : 0;
-  begun = false;
+  begun = handsOver;
+  if (handsOver)
+    before->handOver(*scheduler);
   if (cancelled)
     scheduler->cancel();
   return {};
@@ -198,6 +229,41 @@ Status Session::Impl::changeParams(const std::vector<ParamValue> &values) {
   options.params = std::move(asked.params);
   params = std::move(*bound);
   return {};
+}
+
+Status Session::setTransfer(std::string_view level) {
+  Impl &self = *impl;
+  if (self.closed || self.cancelled)
+    return Error{Code::Cancelled, "the session was cancelled"};
+  const std::string name(level);
+  if (name == self.transfer)
+    return {};
+  auto known = self.loaded.find(name);
+  if (known == self.loaded.end()) {
+    const std::vector<TransferLevel> &all = self.options.transfers;
+    const auto wanted = std::find_if(
+        all.begin(), all.end(), [&](const TransferLevel &other) { return other.name == name; });
+    if (wanted == all.end())
+      return Error{Code::InvalidArgument, unknownLevel(name, self.transfer, all)};
+    auto plan = loadPlan(wanted->plan, wanted->kernels, wanted->deviceCode, self.options);
+    if (!plan)
+      return plan.error();
+    known = self.loaded.emplace(name, std::move(*plan)).first;
+  }
+  auto made = Program::make(known->second.layout, self.tables, self.options, known->second.device,
+                            self.program->headers);
+  if (!made)
+    return made.error();
+  if (Status status = self.prepare(std::move(*made), true); !status)
+    return status;
+  std::lock_guard guard(self.lock);
+  self.transfer = name;
+  return {};
+}
+
+std::string Session::transfer() const {
+  std::lock_guard guard(impl->lock);
+  return impl->transfer;
 }
 
 Status Session::start(uint32_t epoch, const std::vector<ParamValue> &params) {

@@ -108,11 +108,12 @@ struct Pipeline {
     f.slot = slot;
   }
 
+  std::shared_ptr<const KernelTable> kernels() const { return std::make_shared<Kernels>(code); }
   Result<std::unique_ptr<Session>> open(SessionOptions options = {}) const {
     auto checked = Plan::make(plan);
     if (!checked)
       return checked.error();
-    return Session::open(*checked, std::make_shared<Kernels>(code), std::move(options));
+    return Session::open(*checked, kernels(), std::move(options));
   }
 };
 
