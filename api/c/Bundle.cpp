@@ -18,14 +18,14 @@ using runtime::Error;
 
 /// The last three digits are the format's number: what is written into a bundle, or into the
 /// plans and images in it, changes with it.
-static constexpr std::string_view family = "PSTKB", format = "003";
+static constexpr std::string_view family = "PSTKB", format = "004";
 
 bool Bundle::has(const std::string &target) const {
   return std::any_of(levels.begin(), levels.end(),
                      [&](const Level &level) { return level.target == target; });
 }
 
-runtime::Result<Compiled> Bundle::take() {
+runtime::Result<std::vector<Compiled>> Bundle::take() {
   const codegen::Target host = codegen::Target::host();
   Level *best = nullptr;
   auto targetOf = [](const Level &level) { return *codegen::Target::named(level.target); };
@@ -39,7 +39,7 @@ runtime::Result<Compiled> Bundle::take() {
     return Error{Code::Unsupported, "has code for " + all + ", and this processor offers " +
                                         host.describe() + "; compile it with `--target " +
                                         host.describe() + "`"};
-  return std::move(best->program);
+  return std::move(best->programs);
 }
 
 runtime::Status Bundle::write(const std::string &path) const {
@@ -53,7 +53,9 @@ runtime::Status Bundle::write(const std::string &path) const {
   writer.number(levels.size());
   for (const Level &level : levels) {
     writer.text(level.target);
-    writeProgram(writer, level.program);
+    writer.number(level.programs.size());
+    for (const Compiled &program : level.programs)
+      writeProgram(writer, program);
   }
   const std::string bytes = writer.finish(std::string(family) + std::string(format));
   const std::filesystem::path whole = std::filesystem::absolute(path);
@@ -100,7 +102,11 @@ runtime::Result<Bundle> Bundle::parse(std::string bytes, const std::string &path
   for (uint64_t count = reader.number(); reader.good && bundle.levels.size() < count;) {
     std::string target = reader.text();
     reader.good = reader.good && codegen::Target::named(target).has_value() && !target.empty();
-    bundle.levels.push_back({std::move(target), readProgram(reader)});
+    Level &level = bundle.levels.emplace_back();
+    level.target = std::move(target);
+    for (uint64_t programs = reader.number(); reader.good && level.programs.size() < programs;)
+      level.programs.push_back(readProgram(reader));
+    reader.good = reader.good && !level.programs.empty();
   }
   if (!reader.good || bundle.levels.empty())
     return damaged(path);

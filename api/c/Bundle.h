@@ -9,20 +9,21 @@
 namespace penstock::api {
 
 /// What the cache keeps, made portable: a program for each of some levels of the CPU,
-/// each with its plan, which says how much memory that code needs.
+/// each with its plan, which says how much memory that code needs; several where it was compiled
+/// for all levels of transfers.
 struct Bundle {
   struct Level {
     std::string target; ///< "x86-64-v3"
-    Compiled program;
+    std::vector<Compiled> programs;
   };
   std::vector<Level> levels;
   std::vector<std::pair<std::string, std::string>>
       settings; ///< of parameters, when it was compiled
 
   bool has(const std::string &target) const;
-  /// The program for the highest level that this machine offers. Unsupported where
+  /// The programs for the highest level that this machine offers. Unsupported where
   /// all are higher.
-  runtime::Result<Compiled> take();
+  runtime::Result<std::vector<Compiled>> take();
 
   /// Replaces the file in one step. The error names it.
   runtime::Status write(const std::string &path) const;

@@ -16,7 +16,7 @@
 using namespace penstock;
 using namespace penstock::api;
 
-static constexpr std::string_view magic = "PSTKC005";
+static constexpr std::string_view magic = "PSTKC006";
 
 //===--- keys ---------------------------------------------------------------===//
 
@@ -62,6 +62,7 @@ Cache::Cache(std::string cacheFolder, const CompileRequest &compileRequest,
   for (const std::string &gpu : request.gpus)
     writer.text(gpu);
   writer.text(request.transfer);
+  writer.text(request.transfer == "auto" ? request.machine : "");
   // Who compiled for GPUs, where the user says it.
   const char *nvrtc = request.gpus.empty() ? nullptr : std::getenv("PENSTOCK_NVRTC");
   writer.text(nvrtc ? nvrtc : "");

@@ -52,6 +52,8 @@ public:
   virtual std::string explain() = 0;
   /// The JSON of pst_program_overview().
   virtual std::string overview() = 0;
+  /// The JSON of pst_program_transfers(), before the module is at `kernels`; nothing after errors.
+  virtual std::optional<std::string> transfers() = 0;
   /// The plan, once the module is at `llvm`: what finish() gives, without code.
   virtual const std::vector<uint8_t> &plan() const = 0;
   /// Plan and code; the module must be at `llvm`.

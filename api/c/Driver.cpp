@@ -4,6 +4,7 @@
 #include "api/c/Driver.h"
 #include "api/c/Explain.h"
 #include "api/c/Overview.h"
+#include "api/c/Transfers.h"
 #include "codegen/cpu/Compile.h"
 #include "codegen/cuda/Nvrtc.h"
 #include "codegen/cuda/Printer.h"
@@ -32,6 +33,7 @@
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
+#include "runtime/abi/transfer.h"
 #include "stdlib/ShippedModules.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
@@ -118,18 +120,31 @@ bool Driver::checkPasses() {
 /// A level that is known by name alone is none that can be had.
 bool Driver::checkTransfer() {
   const std::string &level = request.transfer;
-  if (level.empty() || analysis::transferLevelNamed(level))
+  if (level.empty() || level == "auto" || level == "all" || analysis::transferLevelNamed(level))
     return true;
   const bool isPlanned = level == "encoded" || level == "coefficients" || level == "planes";
   diagnostics
       .error({}, isPlanned ? "nothing crosses to a GPU as `" + level + "` yet"
                            : "no level `" + level + "` of transfers")
-      .hint("there are " + llvm::join(analysis::transferLevelNames(), ", "));
+      .hint("there are " + llvm::join(std::begin(transferLevels), std::end(transferLevels), ", ") +
+            "; `auto` takes the one that costs least, and `all` makes all of them");
   return false;
 }
 
+bool Driver::readMachine() {
+  if (request.machine.empty())
+    return true;
+  auto parsed = Machine::parse(request.machine);
+  if (!parsed) {
+    diagnostics.error({}, llvm::toString(parsed.takeError()));
+    return false;
+  }
+  machine = std::move(*parsed);
+  return true;
+}
+
 bool Driver::load() {
-  if (!checkPasses() || !checkTransfer())
+  if (!checkPasses() || !checkTransfer() || !readMachine())
     return false;
   if (request.from.empty())
     return loadText();
@@ -283,11 +298,28 @@ bool Driver::run(mlir::PassManager &passes, Stage stage) {
          !diagnostics.hasErrors();
 }
 
+pipelines::PassSelection Driver::selection() const {
+  pipelines::PassSelection selected;
+  selected.disabled.insert(request.disabledPasses.begin(), request.disabledPasses.end());
+  if (analysis::transferLevelNamed(request.transfer))
+    selected.transfer = request.transfer;
+  return selected;
+}
+
+std::optional<std::string> Driver::chooseTransfer() {
+  auto levels = costLevels(*module, selection(), machine);
+  if (mlir::failed(levels) || diagnostics.hasErrors())
+    return std::nullopt;
+  const TransferLevelCost &best = (*levels)[bestOf(*levels)];
+  for (auto pipeline : module->getOps<pipe::PipelineOp>())
+    pipe::addRemark(pipeline, "place",
+                    "what crosses to the GPU costs least as `" + best.name +
+                        "`; `explain --transfer all` says what each level costs");
+  return best.name;
+}
+
 bool Driver::runTo(Stage stage) {
-  pipelines::PassSelection selection;
-  selection.disabled.insert(request.disabledPasses.begin(), request.disabledPasses.end());
-  if (!request.transfer.empty())
-    selection.transfer = request.transfer;
+  pipelines::PassSelection selection = this->selection();
   mlir::PassManager passes(&context);
   switch (stage) {
   case Stage::pipeOpt:
@@ -295,6 +327,13 @@ bool Driver::runTo(Stage stage) {
     pipelines::buildOptPipeline(passes, selection);
     break;
   case Stage::kernels:
+    if (request.transfer == "auto" || request.transfer == "all") {
+      auto level = chooseTransfer();
+      if (!level)
+        return false;
+      selection.transfer = std::move(*level);
+    }
+    transfer = selection.transfer;
     pipelines::buildKernelsPipeline(passes, selection);
     break;
   case Stage::schedule:
@@ -406,6 +445,7 @@ std::optional<Compiled> Driver::finish() {
   }
   Compiled compiled;
   compiled.name = name;
+  compiled.transfer = transfer;
   compiled.parameters = parameterList;
   compiled.plan = planBytes;
   compiled.gpuPlaces = gpuPlaces;
@@ -478,3 +518,10 @@ std::optional<std::string> Driver::print(Stage stage, const std::string &archite
 
 std::string Driver::explain() { return api::explain(*module, sources); }
 std::string Driver::overview() { return api::overviewJson(*module, sources); }
+
+std::optional<std::string> Driver::transfers() {
+  auto levels = costLevels(*module, selection(), machine);
+  if (mlir::failed(levels) || diagnostics.hasErrors())
+    return std::nullopt;
+  return transfersJson(*levels, machine, name, sources);
+}

@@ -4,7 +4,9 @@
 #pragma once
 
 #include "api/c/Compilation.h"
+#include "api/c/Machine.h"
 #include "codegen/cpu/Target.h"
+#include "compiler/Pipelines/Pipelines.h"
 #include "dsl/AST/Program.h"
 #include "dsl/Diagnostics/Diagnostics.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -29,6 +31,7 @@ public:
   std::optional<std::string> print(Stage stage, const std::string &architecture) override;
   std::string explain() override;
   std::string overview() override;
+  std::optional<std::string> transfers() override;
   const std::vector<uint8_t> &plan() const override { return planBytes; }
   std::optional<Compiled> finish() override;
 
@@ -41,6 +44,10 @@ private:
   bool isOfStage(Stage stage);
   bool checkPasses();
   bool checkTransfer();
+  bool readMachine();
+  pipelines::PassSelection selection() const;
+  /// Of a module at `pipe-opt`, the level that costs least; nothing after errors.
+  std::optional<std::string> chooseTransfer();
   void readName();
   bool runTo(Stage stage);
   /// False after errors; there is one then.
@@ -68,6 +75,8 @@ private:
   std::vector<Parameter> parameterList;
   Stage reached = Stage::ast;
   std::string name;
+  Machine machine;
+  std::string transfer; ///< the level that was taken
   GpuPlaces gpuPlaces;
   std::string deviceText;         ///< of the kernels that a GPU runs beside this host
   std::vector<uint8_t> planBytes; ///< made before LLVM's stage drops the pipeline op

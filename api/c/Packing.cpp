@@ -74,6 +74,7 @@ void api::writeProgram(Writer &writer, const Compiled &compiled) {
   writeParameters(writer, compiled.parameters);
   writer.text(compiled.gpuPlaces.stage);
   writer.text(compiled.gpuPlaces.output);
+  writer.text(compiled.transfer);
   writer.number(compiled.device.size());
   for (const runtime::DeviceImage &image : compiled.device) {
     writer.number(static_cast<uint64_t>(image.architecture));
@@ -90,6 +91,7 @@ Compiled api::readProgram(Reader &reader) {
   compiled.parameters = readParameters(reader);
   compiled.gpuPlaces.stage = reader.text();
   compiled.gpuPlaces.output = reader.text();
+  compiled.transfer = reader.text();
   for (uint64_t count = reader.number(); reader.good && compiled.device.size() < count;) {
     runtime::DeviceImage image;
     image.architecture = static_cast<int>(reader.number());

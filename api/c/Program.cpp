@@ -9,6 +9,7 @@
 #include "api/c/Text.h"
 #include "api/c/Values.h"
 #include "codegen/cpu/Target.h"
+#include "runtime/abi/transfer.h"
 #include "runtime/core/Image.h"
 #include "runtime/device/cuda/CudaDevice.h"
 #include <cstring>
@@ -37,6 +38,7 @@ static CompileRequest readRequest(const char *text, size_t length, const char *f
   request.target = given.target ? given.target : "";
   request.from = given.from ? given.from : "";
   request.transfer = given.transfer ? given.transfer : "";
+  request.machine = given.machine ? given.machine : "";
   std::stringstream gpus(given.gpu ? given.gpu : "");
   for (std::string gpu; std::getline(gpus, gpu, ',');)
     if (std::find(request.gpus.begin(), request.gpus.end(), gpu) == request.gpus.end())
@@ -80,7 +82,9 @@ static bool withDriver(pst_program &program, const std::function<void(Compilatio
   return failure.empty();
 }
 
-std::string api::adopt(pst_program &program, Compiled compiled) {
+/// What is wrong, or nothing.
+static std::string load(const Compiled &compiled, std::shared_ptr<const runtime::Plan> &toPlan,
+                        std::shared_ptr<const runtime::KernelTable> &toKernels) {
   auto plan = runtime::Plan::load(compiled.plan);
   if (!plan)
     return plan.error().message;
@@ -90,12 +94,23 @@ std::string api::adopt(pst_program &program, Compiled compiled) {
   auto table = runtime::tableFor(**plan, *image);
   if (!table)
     return table.error().message;
-  program.plan = std::move(*plan);
-  program.kernels = std::move(*table);
-  program.name = compiled.name;
-  program.gpuPlaces = compiled.gpuPlaces;
-  program.device = std::move(compiled.device);
-  setParameters(program, std::move(compiled.parameters));
+  toPlan = std::move(*plan);
+  toKernels = std::move(*table);
+  return {};
+}
+
+std::string api::adopt(pst_program &program, std::vector<Compiled> levels) {
+  for (Compiled &compiled : levels) {
+    runtime::TransferLevel level;
+    if (std::string why = load(compiled, level.plan, level.kernels); !why.empty())
+      return why;
+    level.name = std::move(compiled.transfer);
+    level.deviceCode = std::move(compiled.device);
+    program.transfers.push_back(std::move(level));
+  }
+  program.name = levels.front().name;
+  program.gpuPlaces = levels.front().gpuPlaces;
+  setParameters(program, std::move(levels.front().parameters));
   return {};
 }
 
@@ -129,15 +144,70 @@ static std::string unknownTarget(const std::string &name) {
   return "unknown target `" + name + "`; known are " + codegen::Target::names();
 }
 
+/// Compiles for one level of transfers, or takes what was compiled before and `isGood`. Nothing
+/// after errors, which the program then holds.
+static std::optional<Compiled> compileOne(pst_program &program, const std::string &cacheFolder,
+                                          const std::string &target, bool &fromCache,
+                                          const std::function<bool(const Compiled &)> &isGood) {
+  const Cache cache(cacheFolder, program.request, target);
+  std::optional<Compiled> compiled = cache.find();
+  fromCache = compiled && isGood(*compiled);
+  if (fromCache)
+    return compiled;
+  compiled.reset();
+  const bool started = withDriver(program, [&](Compilation &driver) {
+    if (driver.load() && driver.advance(Stage::llvm))
+      compiled = driver.finish();
+  });
+  if (!started || !compiled)
+    return std::nullopt;
+  cache.store(*compiled);
+  return compiled;
+}
+
+/// The same for all levels that the program's request names: the one to begin with, then others.
+static std::optional<std::vector<Compiled>>
+compileLevels(pst_program &program, const std::string &cacheFolder, const std::string &target,
+              bool &fromCache, const std::function<bool(const Compiled &)> &isGood) {
+  const bool isForAll = program.request.transfer == "all";
+  CompileRequest &request = program.request;
+  std::vector<Compiled> levels;
+  if (isForAll)
+    request.transfer = "auto";
+  auto add = [&] {
+    bool isHit = false;
+    auto compiled = compileOne(program, cacheFolder, target, isHit, isGood);
+    fromCache = isHit && (fromCache || levels.empty());
+    if (compiled)
+      levels.push_back(std::move(*compiled));
+    return compiled.has_value();
+  };
+  bool good = add();
+  for (std::string_view name : transferLevels)
+    if (isForAll && good && name != levels.front().transfer) {
+      request.transfer = name;
+      good = add();
+    }
+  if (isForAll)
+    request.transfer = "all";
+  return good ? std::optional(std::move(levels)) : std::nullopt;
+}
+
+/// With `options`, or what stands for them.
+static pst_compile_options optionsOf(const pst_compile_options *options) {
+  pst_compile_options given = PST_COMPILE_OPTIONS_INIT;
+  if (options)
+    std::memcpy(&given, options, std::min(options->size, sizeof given));
+  return given;
+}
+
 pst_status pst_compile_bundle(const char *text, size_t length, const char *file_name,
                               const pst_compile_options *options, const char *const *targets,
                               size_t target_count, const char *path, pst_program **out_program) {
   static const char *const portable[] = {"x86-64-v2", "x86-64-v3", "x86-64-v4"};
   auto *program = new pst_program;
   *out_program = program;
-  pst_compile_options given = PST_COMPILE_OPTIONS_INIT;
-  if (options)
-    std::memcpy(&given, options, std::min(options->size, sizeof given));
+  const pst_compile_options given = optionsOf(options);
   program->request = readRequest(text, length, file_name, given);
   if (std::string wrong = readGpus(program->request); !wrong.empty())
     return failWith(*program, wrong);
@@ -158,21 +228,16 @@ pst_status pst_compile_bundle(const char *text, size_t length, const char *file_
     if (bundle.has(name))
       continue;
     program->request.target = name;
-    const Cache cache(cacheFolderOf(given), program->request, name);
-    std::optional<Compiled> compiled = cache.find();
-    if (!compiled) {
-      const bool started = withDriver(*program, [&](Compilation &driver) {
-        if (driver.load() && driver.advance(Stage::llvm))
-          compiled = driver.finish();
-      });
-      if (!started || !compiled)
-        return PST_ERROR;
-      cache.store(*compiled);
-    }
-    bundle.levels.push_back({name, std::move(*compiled)});
+    bool isHit = false;
+    auto levels = compileLevels(*program, cacheFolderOf(given), name, isHit,
+                                [](const Compiled &) { return true; });
+    if (!levels)
+      return PST_ERROR;
+    bundle.levels.push_back({name, std::move(*levels)});
   }
-  program->name = bundle.levels.front().program.name;
-  setParameters(*program, bundle.levels.front().program.parameters);
+  const Compiled &first = bundle.levels.front().programs.front();
+  program->name = first.name;
+  setParameters(*program, first.parameters);
   for (const auto &[name, value] : program->request.parameters)
     bundle.settings.emplace_back(name, value);
   if (auto written = bundle.write(path); !written)
@@ -184,40 +249,33 @@ pst_status pst_compile(const char *text, size_t length, const char *file_name,
                        const pst_compile_options *options, pst_program **out_program) {
   auto *program = new pst_program;
   *out_program = program;
-  pst_compile_options given = PST_COMPILE_OPTIONS_INIT;
-  if (options)
-    std::memcpy(&given, options, std::min(options->size, sizeof given));
+  const pst_compile_options given = optionsOf(options);
   program->request = readRequest(text, length, file_name, given);
   if (std::string wrong = readGpus(program->request); !wrong.empty())
     return failWith(*program, wrong);
-
   auto target = codegen::Target::named(program->request.target);
   if (!target)
     return failWith(*program, unknownTarget(program->request.target));
-  const Cache cache(cacheFolderOf(given), program->request, target->describe());
-  if (std::optional<Compiled> hit = cache.find())
-    if (adopt(*program, std::move(*hit)).empty()) {
-      program->fromCache = true;
-      return PST_OK;
-    }
-
-  bool loaded = false;
-  std::optional<Compiled> compiled;
-  const bool started = withDriver(*program, [&](Compilation &driver) {
-    loaded = driver.load();
-    if (loaded && !given.check_only && driver.advance(Stage::llvm))
-      compiled = driver.finish();
-    if (loaded && given.check_only) {
-      program->name = driver.pipelineName();
-      setParameters(*program, driver.parameters());
-    }
-  });
-  if (started && loaded && given.check_only)
-    return PST_OK;
-  if (!compiled)
+  if (given.check_only) {
+    bool loaded = false;
+    const bool started = withDriver(*program, [&](Compilation &driver) {
+      loaded = driver.load();
+      if (loaded) {
+        program->name = driver.pipelineName();
+        setParameters(*program, driver.parameters());
+      }
+    });
+    return started && loaded ? PST_OK : PST_ERROR;
+  }
+  auto levels = compileLevels(*program, cacheFolderOf(given), target->describe(),
+                              program->fromCache, [](const Compiled &compiled) {
+                                std::shared_ptr<const runtime::Plan> plan;
+                                std::shared_ptr<const runtime::KernelTable> kernels;
+                                return load(compiled, plan, kernels).empty();
+                              });
+  if (!levels)
     return PST_ERROR;
-  cache.store(*compiled);
-  if (std::string why = adopt(*program, std::move(*compiled)); !why.empty())
+  if (std::string why = adopt(*program, std::move(*levels)); !why.empty())
     return failWith(*program, "the compiler made a program that cannot be loaded: " + why);
   return PST_OK;
 }
@@ -286,6 +344,20 @@ pst_status pst_program_explain(pst_program *program, const char **out_text) {
 
 pst_status pst_program_overview(pst_program *program, const char **out_json) {
   return describe(program, &Compilation::overview, out_json);
+}
+
+pst_status pst_program_transfers(pst_program *program, const char **out_json) {
+  *out_json = nullptr;
+  std::optional<std::string> text;
+  const bool started = withDriver(*program, [&](Compilation &driver) {
+    if (driver.load() && driver.advance(Stage::pipeOpt))
+      text = driver.transfers();
+  });
+  if (!started || !text)
+    return PST_ERROR;
+  program->emitted = std::move(*text);
+  *out_json = program->emitted.c_str();
+  return PST_OK;
 }
 
 void pst_program_release(pst_program *program) { delete program; }

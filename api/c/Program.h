@@ -7,6 +7,7 @@
 #include "runtime/core/KernelTable.h"
 #include "runtime/core/Plan.h"
 #include "runtime/device/Device.h"
+#include "runtime/sched/Options.h"
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,6 +27,7 @@ struct CompileRequest {
   std::vector<std::string>
       gpus;             ///< "sm_90": kernels run on such GPUs where they can; empty: on the host
   std::string transfer; ///< where values cross to a GPU; empty: as decoded
+  std::string machine;  ///< JSON: what the machine does in a second; empty: what is assumed
 };
 
 /// One parameter, as check prints it and as the cache keeps it.
@@ -50,6 +52,7 @@ struct Compiled {
   std::vector<uint8_t> image;
   GpuPlaces gpuPlaces;
   std::vector<runtime::DeviceImage> device; ///< code for GPUs; empty: there are no kernels for one
+  std::string transfer;                     ///< the level at which values cross to one
 };
 
 /// Messages of a compilation.
@@ -67,13 +70,11 @@ struct pst_program {
   std::vector<penstock::api::Parameter> parameters;
   std::vector<pst_parameter_info> parameterInfos; ///< views of `parameters`
   bool fromCache = false;
-  bool isBundle = false;                              ///< there is no text
-  penstock::api::GpuPlaces gpuPlaces;                 ///< as Compiled's
-  std::vector<penstock::runtime::DeviceImage> device; ///< likewise
-
-  // Null after an error and for check_only.
-  std::shared_ptr<const penstock::runtime::Plan> plan;
-  std::shared_ptr<const penstock::runtime::KernelTable> kernels;
+  bool isBundle = false;              ///< there is no text
+  penstock::api::GpuPlaces gpuPlaces; ///< as Compiled's
+  /// The code, for each level of transfers; sessions begin with the first. Empty after an error and
+  /// for check_only.
+  std::vector<penstock::runtime::TransferLevel> transfers;
 
   std::string emitted; ///< what the last emit or explain returned
 };
@@ -83,8 +84,8 @@ namespace penstock::api {
 /// Stores the message; the status is that of an error.
 pst_status failWith(pst_program &program, const std::string &message);
 void setParameters(pst_program &program, std::vector<Parameter> parameters);
-/// Loads what was compiled; it may come from a file, so nothing is trusted. What is
-/// wrong with it, or nothing.
-std::string adopt(pst_program &program, Compiled compiled);
+/// Loads what was compiled, for one or several levels of transfers; it may come from a file, so
+/// nothing is trusted. What is wrong with it, or nothing.
+std::string adopt(pst_program &program, std::vector<Compiled> levels);
 
 } // namespace penstock::api

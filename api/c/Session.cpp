@@ -71,13 +71,13 @@ readParameters(const plan::PlanT &plan, const std::vector<Parameter> &parameters
 /// been used, or refused.
 static runtime::Result<std::vector<runtime::ParamValue>>
 allParameters(const pst_program &program, const pst_session_options &options) {
-  const plan::PlanT &plan = program.plan->contents();
+  const plan::PlanT &plan = program.transfers.front().plan->contents();
   auto values =
       readParameters(plan, program.parameters, options.parameters, options.parameter_count);
   if (!values)
     return values;
   for (const auto &[name, text] : program.request.parameters) {
-    const int number = program.plan->paramNumber(name);
+    const int number = program.transfers.front().plan->paramNumber(name);
     if (number < 0 ||
         std::any_of(
             values->begin(), values->end(),
@@ -138,10 +138,12 @@ pst_status pst_session_open(const pst_program *program, const pst_session_option
   pst_session_options given = PST_SESSION_OPTIONS_INIT;
   if (options)
     std::memcpy(&given, options, std::min(options->size, sizeof given));
-  if (!program || !program->plan)
+  if (!program || program->transfers.empty())
     return self.fail(invalid("the program was not compiled; see pst_program_messages()"));
-  const bool hasGpuCode = !program->device.empty();
-  const auto &outputs = program->plan->contents().outputs;
+  const runtime::TransferLevel &first = program->transfers.front();
+  const bool hasGpuCode = std::any_of(program->transfers.begin(), program->transfers.end(),
+                                      [](const auto &level) { return !level.deviceCode.empty(); });
+  const auto &outputs = first.plan->contents().outputs;
   const auto onGpu = std::find_if(outputs.begin(), outputs.end(),
                                   [](const auto &output) { return output->on_device; });
   const bool delivers = onGpu != outputs.end() && given.device != PST_DEVICE_CPU;
@@ -166,7 +168,7 @@ pst_status pst_session_open(const pst_program *program, const pst_session_option
   if (std::string folder = defaultCacheFolder(); !folder.empty() && preparePrivateFolder(folder))
     sessionOptions.cacheFolder = folder;
   auto files =
-      openFiles(*program->plan, sessionOptions,
+      openFiles(*first.plan, sessionOptions,
                 {given.allowed_folders, given.allowed_folders + given.allowed_folder_count});
   if (!files)
     return self.fail(files.error());
@@ -199,14 +201,16 @@ pst_status pst_session_open(const pst_program *program, const pst_session_option
     if (!device)
       return self.fail(device.error());
     sessionOptions.device = std::move(*device);
-    sessionOptions.deviceCode = program->device;
+    sessionOptions.deviceCode = first.deviceCode;
   }
-  auto opened = runtime::Session::open(program->plan, program->kernels, std::move(sessionOptions));
+  sessionOptions.transfer = first.name;
+  sessionOptions.transfers.assign(program->transfers.begin() + 1, program->transfers.end());
+  auto opened = runtime::Session::open(first.plan, first.kernels, std::move(sessionOptions));
   if (!opened)
     return self.fail(opened.error());
   self.session = std::move(*opened);
   self.classes = self.session->classNames();
-  self.plan = program->plan;
+  self.plan = first.plan;
   self.parameters = program->parameters;
   for (const std::string &line : self.session->warnings())
     self.warnings += line + "\n";
@@ -264,6 +268,19 @@ pst_status pst_session_push_rows(pst_session *session, const int64_t *rows, size
     return PST_ERROR;
   runtime::Status status = session->session->giveRows(std::vector<int64_t>(rows, rows + count));
   return status ? PST_OK : session->fail(status.error());
+}
+
+pst_status pst_session_set_transfer(pst_session *session, const char *level) {
+  if (!session->get())
+    return PST_ERROR;
+  runtime::Status status = session->session->setTransfer(level);
+  return status ? PST_OK : session->fail(status.error());
+}
+
+const char *pst_session_transfer(pst_session *session) {
+  const runtime::Session *inner = session->get();
+  session->transfer = inner ? inner->transfer() : std::string();
+  return session->transfer.c_str();
 }
 
 void pst_session_cancel(pst_session *session) {

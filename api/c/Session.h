@@ -28,6 +28,7 @@ struct pst_session {
   std::vector<std::string> classes;
   std::string rowText;
   std::string state;
+  std::string transfer;
   std::vector<penstock::runtime::BadSample> badSamples;
   std::vector<pst_bad_sample> badViews;
   std::vector<penstock::runtime::Statistics::Kernel> kernels;

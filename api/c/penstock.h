@@ -119,12 +119,24 @@ typedef struct pst_compile_options {
    * kernels, and outputs cross that stand `on gpu`. Never changes a result. Without `gpu`
    * kernels are cut alike, and all run on the host.
    *
+   * "all": the program has the code for each, begins where "auto" would, and
+   * pst_session_set_transfer() goes on with another one between two batches.
+   *
+   * "auto": the one of the three with which samples come fastest, or, where that is the same,
+   * which leaves most of the GPU's time, by what `machine` says and what pipeline and draws do with
+   * typical data (docs/cuda.md).
+   *
    * Since 0.2. */
   const char *transfer;
+  /* JSON: what the machine does in a second, and what its data are like, for "auto" (docs/cuda.md
+   * says what it holds). NULL: 16 threads and one GPU of 2023.
+   *
+   * Since 0.2. */
+  const char *machine;
 } pst_compile_options;
 
 #define PST_COMPILE_OPTIONS_INIT                                                                   \
-  {sizeof(pst_compile_options), NULL, NULL, 0, NULL, 0, NULL, NULL, NULL, 0, NULL, NULL}
+  {sizeof(pst_compile_options), NULL, NULL, 0, NULL, 0, NULL, NULL, NULL, 0, NULL, NULL, NULL}
 
 /* Compiles `length` bytes of `text`.
  *
@@ -228,6 +240,27 @@ PST_API pst_status pst_program_explain(pst_program *program, const char **out_te
  *
  * As pst_program_emit(). */
 PST_API pst_status pst_program_overview(pst_program *program, const char **out_json);
+
+/* What each level of `transfer` costs, as JSON: by imagined samples, whose draws are drawn and
+ * whose headers are typical, on the machine of `pst_compile_options::machine`. An object:
+ *
+ *   version    1
+ *   pipeline   its name
+ *   machine    its name; `threads` and `gpu_share` are of it, too
+ *   auto       the level that "auto" takes
+ *   levels     in order, objects with name, and for a sample on average:
+ *     crossing            what crosses to the GPU: objects with type, from (the user's
+ *                         operators) and bytes
+ *     bytes, bytes_back   their sum, and of outputs that the GPU makes and the host delivers
+ *     host                decoded (elements), operations, kernels, seconds (of all threads)
+ *     bus                 seconds
+ *     gpu                 operations, bytes (that kernels read and write), launches (for a
+ *                         batch), seconds (in the loader's share of its time)
+ *     limit               "host", "bus" or "gpu": which takes longest
+ *     samples_per_second  that it lets through
+ *
+ * As pst_program_emit(). Since 0.2. */
+PST_API pst_status pst_program_transfers(pst_program *program, const char **out_json);
 
 /* NULL is allowed. Sessions of the program stay valid. */
 PST_API void pst_program_release(pst_program *program);
@@ -571,6 +604,22 @@ PST_API pst_status pst_session_next_within(pst_session *session, int64_t timeout
  * Since 0.2. */
 PST_API pst_status pst_session_start(pst_session *session, uint32_t epoch,
                                      const pst_parameter *parameters, size_t parameter_count);
+
+/* Lets values cross to the GPU at another level from now on ("pixels", "resampled", "final"), of a
+ * program that was compiled with the transfer "all": batches that are in the making come first,
+ * as they were begun, or are made again where the memory budget has no room for both levels, or an
+ * earlier change is still under way. Changes no sample, no order and no state.
+ *
+ * PST_ERROR  there is no such level, the system gives no threads or no memory, or the GPU
+ *            refuses the code; nothing changed.
+ *
+ * Thread safety: as pst_session_next().
+ *
+ * Since 0.2. */
+PST_API pst_status pst_session_set_transfer(pst_session *session, const char *level);
+/* The level of batches that are begun from now on. Lives until the next call of this function.
+ * Thread safety: as pst_session_next(). Since 0.2. */
+PST_API const char *pst_session_transfer(pst_session *session);
 
 /* Says which `count` rows the batch has that comes after those that were given before;
  * 0: the epoch ends there. Needs PST_ORDER_CALLER. Any number of batches may be given;

@@ -3,6 +3,7 @@
 // Where what a sample needs crosses from the host to a GPU.
 #include "compiler/Analysis/TransferFrontier.h"
 #include "mlir/Transforms/RegionUtils.h"
+#include "runtime/abi/transfer.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -11,14 +12,9 @@ using namespace penstock::pipe;
 
 namespace penstock::analysis {
 
-ArrayRef<StringRef> transferLevelNames() {
-  static const StringRef names[] = {"pixels", "resampled", "final"};
-  return names;
-}
-
 std::optional<TransferLevel> transferLevelNamed(StringRef name) {
-  for (auto [number, known] : llvm::enumerate(transferLevelNames()))
-    if (known == name)
+  for (auto [number, known] : llvm::enumerate(transferLevels))
+    if (name == StringRef(known))
       return static_cast<TransferLevel>(number);
   return std::nullopt;
 }

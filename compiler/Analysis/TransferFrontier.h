@@ -9,15 +9,14 @@
 
 namespace penstock::analysis {
 
-/// How far the host goes. Each level includes those before it.
+/// How far the host goes. Each level includes those before it, as in transferLevels.
 enum class TransferLevel {
   pixels,    ///< what is decoded crosses
   resampled, ///< what has its final grid crosses: pixels behind all resampling and all warps
   last,      ///< outputs cross, where they stand on a GPU
 };
 
-/// The levels by their names, in order: "pixels", "resampled", "final".
-llvm::ArrayRef<llvm::StringRef> transferLevelNames();
+/// As transferLevels (runtime/abi/transfer.h) names them.
 std::optional<TransferLevel> transferLevelNamed(llvm::StringRef name);
 
 /// The ops of `blocks` (a pipeline's body, then its batch, without branches) that the host

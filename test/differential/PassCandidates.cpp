@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The passes must not change a bit.
-#include "compiler/Analysis/TransferFrontier.h"
 #include "compiler/Pipelines/Pipelines.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassInstrumentation.h"
 #include "mlir/Pass/PassManager.h"
+#include "runtime/abi/transfer.h"
 #include "test/differential/Candidates.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -83,9 +83,9 @@ std::vector<Candidate> passCandidates() {
        [](mlir::ModuleOp module, const BatchInputs &inputs) {
          const auto &passes = pipelines::optimisingPasses();
          pipelines::PassSelection selection;
-         const auto levels = analysis::transferLevelNames();
          selection.disabled.insert(std::string(passes[inputs.seed % passes.size()].name));
-         selection.transfer = levels[inputs.seed / passes.size() % levels.size()].str();
+         selection.transfer =
+             transferLevels[inputs.seed / passes.size() % std::size(transferLevels)];
          return afterPasses(module, inputs, selection, /*afterEach=*/false);
        }},
   };

@@ -6,6 +6,7 @@ import os
 import re
 import xml.etree.ElementTree as xml
 
+import numpy
 from support import EXAMPLES, ToolTest, make_folder, main
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -51,6 +52,52 @@ class Explain(ToolTest):
                 svg = os.path.join(self.folder, "picture.svg")
                 self.assertEqual(self.run_tool("explain", path, "--svg", svg).stdout, "")
                 self.check_svg(svg, len(BOX.findall(text)), len(re.findall(r"^  output ", text, re.M)))
+
+    def test_what_each_level_of_transfers_costs(self):
+        """Work moves from one side to the other, and what is decoded does not."""
+        for path in FILES:
+            with self.subTest(path=os.path.basename(path)):
+                told = json.loads(self.run_tool("explain", path, "--transfer", "all", "--json").stdout)
+                pixels, resampled, final = told["levels"]
+                self.assertIn(told["auto"], ("pixels", "resampled", "final"))
+                whole = [level["host"]["operations"] + level["gpu"]["operations"] for level in told["levels"]]
+                for level, operations in zip(told["levels"], whole):
+                    self.assertEqual(level["host"]["decoded"], pixels["host"]["decoded"])
+                    self.assertAlmostEqual(level["bytes"], sum(part["bytes"] for part in level["crossing"]), delta=len(level["crossing"]))
+                    self.assertAlmostEqual(operations / whole[0], 1, delta=0.5) if whole[0] else self.assertEqual(operations, 0)
+                self.assertGreaterEqual(resampled["host"]["operations"], pixels["host"]["operations"])
+                self.assertGreaterEqual(final["host"]["operations"], resampled["host"]["operations"])
+                self.assertEqual((final["gpu"]["launches"], final["bytes_back"]), (0, 0))
+                if os.path.basename(path) == "simclr.pipe":  # two kernels read the picture, which crosses once
+                    self.assertEqual(pixels["crossing"][0]["bytes"], pixels["host"]["decoded"])
+                if os.path.basename(path) in ("simclr.pipe", "kinetics.pipe", "pillars.pipe"):
+                    self.check_text(self.run_tool("explain", path, "--transfer", "all").stdout)
+
+    def test_imagined_samples_are_like_others(self):
+        """The box of RandomResizedCrop, drawn here by its definition, and a branch of a known chance."""
+        rng = numpy.random.default_rng(1)
+        areas = []
+        for _ in range(20000):
+            for _ in range(10):
+                area, ratio = 375 * 500 * rng.uniform(0.08, 1), numpy.exp(rng.uniform(numpy.log(3 / 4), numpy.log(4 / 3)))
+                w, h = round((area * ratio) ** 0.5), round((area / ratio) ** 0.5)
+                if 0 < w <= 500 and 0 < h <= 375:
+                    areas.append(w * h)
+                    break
+        told = json.loads(self.run_tool("explain", os.path.join(EXAMPLES, "imagenet_train.pipe"), "--transfer", "all", "--json").stdout)
+        self.assertAlmostEqual(told["levels"][0]["host"]["decoded"] / (3 * numpy.mean(areas)), 1, delta=0.06)
+        path = os.path.join(self.folder, "branch.pipe")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("""pipe 1
+use vision
+pipeline branch() {
+  for row in synthetic(9, x = u8[h = 100, w = 100, c = rgb])
+  let y = row.x |> gaussian_blur(5, 1.0) if chance(0.25)
+  batch 3 { output y: f32[n, c, h, w] = y |> normalize(imagenet) }
+}""")
+        pixels, _, final = json.loads(self.run_tool("explain", path, "--transfer", "all", "--json").stdout)["levels"]
+        self.assertAlmostEqual(pixels["host"]["kernels"], 0.25, delta=0.12)  # the weights of the blur
+        self.assertEqual(final["host"]["kernels"], 2 + 2 * pixels["host"]["kernels"])  # and it, and what both branches have
 
     def test_a_profile_says_where_the_time_went(self):
         make_folder(self.data)

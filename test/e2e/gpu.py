@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kernels on a GPU, simulated: the driver's library and NVRTC are stand-ins (test/fakes), the kernels are the CUDA text behind the
 shim. Every sample is what the CPU makes; what fails on the way is said, and nothing is left behind."""
+import json
 import os
 import re
 import subprocess
@@ -177,7 +178,43 @@ class Gpu(ToolTest):
                       self.run_tool("run", pipe, "--transfer", "final", expect=1).stderr)
         for level, message in (("planes", "nothing crosses to a GPU as `planes` yet"), ("pixel", "no level `pixel` of transfers")):
             told = self.run_tool("explain", pipe, "--transfer", level, expect=1).stderr
-            self.assertEqual(told, f"error: {message}\nhint: there are pixels, resampled, final\n")
+            self.assertEqual(told, f"error: {message}\nhint: there are pixels, resampled, final; `auto` takes the one that costs least, "
+                                   "and `all` makes all of them\n")
+
+    def test_the_level_that_costs_least(self):
+        """The machine decides, and no sample changes."""
+        make_folder(self.data, per_class=7)
+        pipe = os.path.join(EXAMPLES, "imagenet_train.pipe")
+        arguments = ("--set", f"root={self.data}", *self.settings)
+        expected = self.hashes("run", pipe, *arguments)
+        self.assertEqual(self.hashes("run", pipe, *arguments, "--gpu", "sm_90", "--transfer", "auto"), expected)
+        self.assertEqual(self.hashes("run", pipe, *arguments, "--gpu", "sm_90", "--transfer", "all"), expected)
+        slow = os.path.join(self.folder, "slow.json")
+        with open(slow, "w") as file:
+            json.dump({"gpu": {"operations": 1e9}}, file)
+        self.assertEqual(self.hashes("run", pipe, *arguments, "--gpu", "sm_90", "--transfer", "auto", "--machine", slow), expected)
+        bundle = os.path.join(self.folder, "all.pstk")
+        self.run_tool("compile", pipe, "-o", bundle, "--target", "x86-64-v2", "--gpu", "sm_90", "--transfer", "all", *self.settings)
+        self.assertEqual(self.hashes("run", bundle, *arguments), expected)
+
+    def test_a_machine_that_is_none(self):
+        pipe = os.path.join(EXAMPLES, "imagenet_train.pipe")
+        for text, message in (("[]", "it is no JSON object"), ("{", "it is no JSON: "), ('{"gpus": 1}', "there is no `gpus`; known are `name`, `host`, "
+                              "`bus`, `gpu`, `typical`"), ('{"host": 3}', "`host` is an object with some of `threads`, `operations`, `decoded`"),
+                              ('{"host": {"cores": 3}}', "there is no `host.cores`; known are `threads`, `operations`, `decoded`"),
+                              ('{"bus": {"bytes": -1}}', "`bus.bytes` is a number above 0, and not -1"),
+                              ('{"bus": {"bytes": 1e999}}', "it is no JSON: "), ('{"gpu": {"share": 2}}', "`gpu.share` is at most 1, all of the GPU's time"),
+                              ('{"typical": {"image.size": 2}}', "there is no `typical.image.size`; known are ")):
+            path = os.path.join(self.folder, "machine.json")
+            with open(path, "w") as file:
+                file.write(text)
+            with self.subTest(text):
+                told = self.run_tool("explain", pipe, "--transfer", "all", "--machine", path, expect=1).stderr
+                self.assertTrue(told.startswith("error: the profile of the machine: " + message), told)
+        told = self.run_tool("explain", pipe, "--transfer", "all", "--machine", "nowhere.json", expect=1).stderr
+        self.assertIn("nowhere.json", told)
+        self.assertIn("--machine says what transfers cost: it goes with --transfer auto or all",
+                      self.run_tool("explain", pipe, "--machine", path, expect=1).stderr)
 
     def test_says_what_stays_on_the_host(self):
         told = self.run_tool("explain", os.path.join(EXAMPLES, "jpeg_robust.pipe"), "--all", "--gpu", "sm_90").stdout

@@ -102,18 +102,19 @@ def archives():
 
 
 def bundles():
-    """Two levels without code, and one parameter; a target makes the checksum right."""
+    """Two levels of the CPU without code, one of them for two levels of transfers, and one parameter; a target makes the checksum right."""
     def text(value):
         return struct.pack("<Q", len(value)) + value
 
-    def program():
+    def program(transfer):
         parameter = text(b"size") + text(b"int") + text(b"") + struct.pack("<QQ", 1, 1) + text(b"3")
         code = struct.pack("<QQQ", 1, 90, 0) + text(b"cubin")
-        return text(b"train") + struct.pack("<Q", 1) + parameter + text(b"") + code + text(b"plan") + text(b"image")
+        return text(b"train") + struct.pack("<Q", 1) + parameter + text(b"") * 2 + text(transfer) + code + text(b"plan") + text(b"image")
 
     settings = struct.pack("<Q", 1) + text(b"size") + text(b"3")
-    levels = struct.pack("<Q", 2) + text(b"x86-64-v2") + program() + text(b"x86-64-v4") + program()
-    yield "two.pstk", b"PSTKB003" + bytes(8) + text(b"0.1") + settings + levels
+    both = struct.pack("<Q", 2) + program(b"pixels") + program(b"final")
+    levels = struct.pack("<Q", 2) + text(b"x86-64-v2") + both + text(b"x86-64-v4") + struct.pack("<Q", 1) + program(b"pixels")
+    yield "two.pstk", b"PSTKB004" + bytes(8) + text(b"0.1") + settings + levels
 
 
 def write(target, name, data):

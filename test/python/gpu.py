@@ -2,6 +2,7 @@
 """Outputs in a GPU's memory: the driver's library is a stand-in (test/fakes), whose device memory is the host's, and which does what is
 queued late. Consumers read what was theirs, whatever is written next."""
 import ctypes
+import itertools
 import unittest
 
 import numpy
@@ -109,6 +110,34 @@ class Gpu(unittest.TestCase):
                         self.assertEqual((numpy.asarray(host).tobytes(), output.shape), expected[name])
         with self.assertRaisesRegex(penstock.CompileError, "nothing crosses to a GPU as `planes` yet"):
             open_numbers(True, transfer="planes")
+
+    def test_the_same_values_where_what_crosses_changes(self):
+        """Between any two batches, with some in the making, and back again."""
+        for gpu, prefetch in ((True, 1), (True, 3), (False, 2)):
+            with open_numbers(gpu, transfer="all", prefetch=prefetch) as loader:
+                self.assertEqual(loader.transfer, loader.program.transfers()["auto"])
+                levels = itertools.cycle(("final", "pixels", "pixels", "resampled"))
+                for epoch in range(2):
+                    loader.set_epoch(0) # the same again
+                    for batch, expected in zip(loader, self.expected, strict=True):
+                        for name, output in batch.items():
+                            host = output if name == "here" else output.copy_to_host()
+                            self.assertEqual((numpy.asarray(host).tobytes(), output.shape), expected[name])
+                        loader.transfer = level = next(levels)
+                        self.assertEqual(loader.transfer, level)
+                with self.assertRaisesRegex(penstock.SessionError, "no level `planes` of transfers; there are `"):
+                    loader.transfer = "planes"
+        with open_numbers(True) as loader:
+            self.assertEqual(loader.transfer, "pixels")
+            with self.assertRaisesRegex(penstock.SessionError, "compiled for one level of transfers; compile it for `all`"):
+                loader.transfer = "final"
+
+    def test_a_machine_decides_what_crosses(self):
+        for machine, level in (({"gpu": {"operations": 1}}, "final"), ({"host": {"operations": 1}}, "pixels")):
+            with open_numbers(True, transfer="auto", machine=machine) as loader:
+                self.assertEqual((loader.transfer, loader.program.transfers()["auto"]), (level, level))
+        with self.assertRaisesRegex(penstock.CompileError, "there is no `cpu`; known are `name`, `host`"):
+            open_numbers(True, transfer="auto", machine={"cpu": {}})
 
     def test_what_is_filled_up_to_the_longest_of_its_batch(self):
         with penstock.load(LENGTHS, cache="", device="cpu") as loader:

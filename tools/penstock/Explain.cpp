@@ -6,6 +6,7 @@
 #include "tools/penstock/Files.h"
 #include "tools/penstock/Overview.h"
 #include "tools/penstock/Program.h"
+#include "tools/penstock/Transfers.h"
 #include <nlohmann/json.hpp>
 
 using namespace penstock::cli;
@@ -14,7 +15,7 @@ using nlohmann::ordered_json;
 namespace {
 struct State {
   CompileOptions compile;
-  bool all = false;
+  bool all = false, json = false;
   std::string svg;
   std::string profile;
 };
@@ -50,16 +51,30 @@ static bool readProfile(const std::string &path, const std::string &pipeline,
   return true;
 }
 
+/// What each transfer level costs.
+static int runTransfers(const State &state, pst_program *program) {
+  const char *text = nullptr;
+  if (pst_program_transfers(program, &text) != PST_OK) {
+    std::fputs(pst_program_messages(program), stderr);
+    return exitError;
+  }
+  const std::string shown = state.json ? text : transfersText(ordered_json::parse(text));
+  std::fputs(shown.c_str(), stdout);
+  return exitOk;
+}
+
 static int run(const State &state) {
   const ProgramPtr program = compile(state.compile, true);
   if (!program)
     return exitError;
+  if (state.compile.transfer == "all")
+    return runTransfers(state, program.get());
   const char *text = nullptr;
   if ((state.all ? pst_program_explain : pst_program_overview)(program.get(), &text) != PST_OK) {
     std::fputs(pst_program_messages(program.get()), stderr);
     return exitError;
   }
-  if (state.all) {
+  if (state.all || state.json) {
     std::fputs(text, stdout);
     return exitOk;
   }
@@ -93,6 +108,7 @@ void penstock::cli::addExplain(CommandLine &line) {
   command.option("--svg", state->svg, "write the picture to this file, as SVG")
       .typeName("FILE")
       .excludes(all);
+  command.flag("--json", state->json, "the picture as JSON, for programs").excludes(all);
   command
       .option("--profile", state->profile,
               "show where the time went: a file that `penstock run --profile FILE` wrote")

@@ -28,6 +28,7 @@ struct CompileOptions {
   std::string target;
   std::string gpu;
   std::string transfer;
+  std::string machine; ///< a file
   std::string from;
   bool noCache = false;
   bool isBundle = false; ///< else the file's first bytes tell

@@ -19,6 +19,7 @@ static Compilation loadBundle(const CompileOptions &options,
       {"--target", !options.target.empty()},
       {"--gpu", !options.gpu.empty()},
       {"--transfer", !options.transfer.empty()},
+      {"--machine", !options.machine.empty()},
       {"--from", !options.from.empty()}};
   for (auto [name, given] : others)
     if (given) {
@@ -40,8 +41,15 @@ static Compilation compileFile(const CompileOptions &options, bool checkOnly,
     result.why = "--transfer says what crosses to a GPU: it goes with --gpu";
     return result;
   }
+  if (!options.machine.empty() && options.transfer != "auto" && options.transfer != "all") {
+    result.why = "--machine says what transfers cost: it goes with --transfer auto or all";
+    return result;
+  }
   const std::optional<std::string> file = readFile(options.file, result.why);
   if (!file)
+    return result;
+  std::optional<std::string> machine;
+  if (!options.machine.empty() && !(machine = readFile(options.machine, result.why)))
     return result;
   const std::string &text = *file;
 
@@ -62,6 +70,7 @@ static Compilation compileFile(const CompileOptions &options, bool checkOnly,
   request.disabled_passes = disabled.data();
   request.disabled_pass_count = disabled.size();
   request.transfer = options.transfer.empty() ? nullptr : options.transfer.c_str();
+  request.machine = machine ? machine->c_str() : nullptr;
   request.gpu = options.gpu.empty() ? nullptr : options.gpu.c_str();
   request.target = options.target.empty() || levels ? nullptr : options.target.c_str();
   request.cache_folder = options.noCache ? "" : nullptr;

@@ -29,7 +29,7 @@ class CompileOptions(ctypes.Structure):
     _fields_ = [("size", c_size_t), ("pipeline", c_char_p), ("parameters", POINTER(Parameter)),
                 ("parameter_count", c_size_t), ("disabled_passes", POINTER(c_char_p)), ("disabled_pass_count", c_size_t),
                 ("target", c_char_p), ("cache_folder", c_char_p), ("from_", c_char_p), ("check_only", c_int),
-                ("gpu", c_char_p), ("transfer", c_char_p)]
+                ("gpu", c_char_p), ("transfer", c_char_p), ("machine", c_char_p)]
 
 
 class ParameterInfo(ctypes.Structure):
@@ -142,6 +142,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "program_parameter": (POINTER(ParameterInfo), [_handle, c_size_t]),
     "program_name": (c_char_p, [_handle]),
     "program_explain": (c_int, [_handle, POINTER(c_char_p)]),
+    "program_transfers": (c_int, [_handle, POINTER(c_char_p)]),
     "program_release": (None, [_handle]),
     "operators": (c_int, [_out]),
     "text_data": (c_char_p, [_handle]),
@@ -150,6 +151,8 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "session_error": (c_char_p, [_handle]),
     "session_warnings": (c_char_p, [_handle]),
     "session_next_within": (c_int, [_handle, c_int64, _out]),
+    "session_set_transfer": (c_int, [_handle, c_char_p]),
+    "session_transfer": (c_char_p, [_handle]),
     "session_start": (c_int, [_handle, c_uint32, POINTER(Parameter), c_size_t]),
     "session_push_rows": (c_int, [_handle, POINTER(c_int64), c_size_t]),
     "session_cancel": (None, [_handle]),

@@ -59,7 +59,8 @@ def load(source: str | os.PathLike[str], *, pipeline: str | None = None, paramet
          held: str = "grow", last: str | None = None, rows: Callable[[int], Iterable[Sequence[int]]] | None = None,
          on_error: float | str | None = None, allowed_folders: Iterable[str | os.PathLike[str]] = (),
          dataset: Any = None, cache: str | os.PathLike[str] | None = None, target: str | None = None, without: Iterable[str] = (),
-         gpu: str | None = None, transfer: str | None = None, device: int | str = 0, **values: Any) -> Loader:
+         gpu: str | None = None, transfer: str | None = None, machine: str | os.PathLike[str] | Mapping[str, Any] | None = None,
+         device: int | str = 0, **values: Any) -> Loader:
     """Compiles a pipeline and opens a session of it.
 
     source           a .pipe file, or its text; or a bundle, ``train.pstk``
@@ -88,19 +89,23 @@ def load(source: str | os.PathLike[str], *, pipeline: str | None = None, paramet
     gpu              run kernels on a GPU: "native", this machine's, or what to compile for ("sm_80,sm_90"). Outputs come back
                      to the host's memory unless they stand `on gpu`
     transfer         what crosses to the GPU: "pixels" (None), as decoded; "resampled", behind all resampling and all warps, which
-                     the host runs then; "final", outputs alone. The samples are the same
+                     the host runs then; "final", outputs alone; "auto", the one of these that costs least; "all", as "auto",
+                     and `Loader.transfer` goes to another one. The samples are the same
+    machine          what the machine does in a second, for "auto" and "all": a file of JSON, or what it holds as a mapping;
+                     docs/cuda.md says what that is
     device           which GPU, from 0, where kernels were compiled for one or outputs stand `on gpu`; "cpu" delivers these in
                      the host's memory, too
 
     Raises CompileError, SessionError, and OSError where the file cannot be read."""
     given = {**(parameters or {}), **values}
     if is_bundle(source):
-        if pipeline or target or gpu or transfer or list(without):
-            raise CompileError(f"{os.fspath(source)} is compiled: `pipeline`, `target`, `without`, `gpu` and `transfer` do not apply to a bundle")
+        if pipeline or target or gpu or transfer or machine or list(without):
+            raise CompileError(f"{os.fspath(source)} is compiled: `pipeline`, `target`, `without`, `gpu`, `transfer` and `machine` do not "
+                               "apply to a bundle")
         program = Program.of_bundle(source, given)
     else:
         text, file_name = read_source(source)
-        program = Program(text, file_name, given, pipeline, cache, target, without, gpu=gpu, transfer=transfer)
+        program = Program(text, file_name, given, pipeline, cache, target, without, gpu=gpu, transfer=transfer, machine=machine)
     return Loader(program, columns=columns, seed=seed, epoch=epoch, rank=rank, world=world, threads=threads,
                   ranks_here=ranks_here, prefetch=prefetch, memory_budget=memory_budget, held=held, last=last, rows=rows,
                   on_error=on_error, allowed_folders=allowed_folders, dataset=dataset, device=device)
@@ -230,6 +235,20 @@ class Loader:
     def epoch(self) -> int:
         """The epoch that is iterated over, or comes first."""
         return self._epoch
+
+    @property
+    def transfer(self) -> str:
+        """What crosses to the GPU in batches that are begun from now on: "pixels", "resampled" or "final". Of a pipeline that was
+        compiled with ``transfer="all"`` it can be set, at any time between two batches: those that are in the making come
+        first, and no sample changes. SessionError where there is no such level, or no memory for it."""
+        with self._lock:
+            return _c.decode(_c.library.session_transfer(self._live()))
+
+    @transfer.setter
+    def transfer(self, level: str) -> None:
+        with self._lock:
+            if _c.library.session_set_transfer(self._live(), level.encode()) != _c.OK:
+                raise SessionError(self._error())
 
     def _next(self) -> Batch | None:
         batch = BatchHandle()

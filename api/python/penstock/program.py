@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import json
 import os
 import pathlib
 import warnings
@@ -32,8 +33,9 @@ class Program:
 
     def __init__(self, text: bytes, file_name: str, parameters: Mapping[str, Any], pipeline: str | None = None,
                  cache: str | os.PathLike[str] | None = None, target: str | None = None, without: Iterable[str] = (),
-                 check_only: bool = False, gpu: str | None = None, transfer: str | None = None):
-        options = _options(parameters, pipeline, cache, target, without, check_only, gpu, transfer)
+                 check_only: bool = False, gpu: str | None = None, transfer: str | None = None,
+                 machine: str | os.PathLike[str] | Mapping[str, Any] | None = None):
+        options = _options(parameters, pipeline, cache, target, without, check_only, gpu, transfer, machine)
         handle = c_void_p()
         self._take(_c.library.compile(text, len(text), os.fsencode(file_name), byref(options), byref(handle)), handle)
 
@@ -77,22 +79,40 @@ class Program:
             raise CompileError(_c.decode(_c.library.program_messages(self._handle)))
         return _c.decode(text.value)
 
+    def transfers(self) -> dict[str, Any]:
+        """What a sample costs at each level of `transfer`, by imagined samples, on the `machine` of `load`: what crosses, the
+        work on either side, and which level "auto" takes. docs/cuda.md says how that is reckoned, penstock.h what the
+        entries are."""
+        text = ctypes.c_char_p()
+        if _c.library.program_transfers(self._handle, byref(text)) != _c.OK:
+            raise CompileError(_c.decode(_c.library.program_messages(self._handle)))
+        return json.loads(_c.decode(text.value))
+
+
+def _machine_text(machine: str | os.PathLike[str] | Mapping[str, Any] | None) -> bytes | None:
+    if machine is None:
+        return None
+    return json.dumps(machine).encode() if isinstance(machine, Mapping) else pathlib.Path(machine).read_bytes()
+
 
 def _options(parameters: Mapping[str, Any], pipeline: str | None, cache: str | os.PathLike[str] | None,
              target: str | None, without: Iterable[str], check_only: bool = False,
-             gpu: str | None = None, transfer: str | None = None) -> _c.CompileOptions:
+             gpu: str | None = None, transfer: str | None = None,
+             machine: str | os.PathLike[str] | Mapping[str, Any] | None = None) -> _c.CompileOptions:
     given, disabled = _c.encode_parameters(dict(parameters)), _c.encode_texts(list(without))
     return _c.CompileOptions(
         size=ctypes.sizeof(_c.CompileOptions), pipeline=pipeline and pipeline.encode(), parameters=given,
         parameter_count=len(given), disabled_passes=disabled, disabled_pass_count=len(disabled),
         target=target and target.encode(), cache_folder=None if cache is None else os.fsencode(cache),
-        check_only=check_only, gpu=gpu and gpu.encode(), transfer=transfer and transfer.encode())
+        check_only=check_only, gpu=gpu and gpu.encode(), transfer=transfer and transfer.encode(),
+        machine=_machine_text(machine))
 
 
 def compile_bundle(source: str | os.PathLike[str], path: str | os.PathLike[str], *,
                    targets: Iterable[str] = ("x86-64-v2", "x86-64-v3", "x86-64-v4"), pipeline: str | None = None,
                    parameters: Mapping[str, Any] | None = None, cache: str | os.PathLike[str] | None = None,
-                   without: Iterable[str] = (), gpu: str | None = None, transfer: str | None = None, **values: Any) -> None:
+                   without: Iterable[str] = (), gpu: str | None = None, transfer: str | None = None,
+                   machine: str | os.PathLike[str] | Mapping[str, Any] | None = None, **values: Any) -> None:
     """Compiles a pipeline for several levels of the CPU and writes a bundle, which `load` opens as it opens a .pipe file,
     and `penstock-run` runs, also where no compiler is installed.
 
@@ -101,11 +121,12 @@ def compile_bundle(source: str | os.PathLike[str], path: str | os.PathLike[str],
     targets          the levels that it has code for
     values           the pipeline's parameters: static ones are compiled in, others become the bundle's defaults
     parameters       the same as a mapping
-    pipeline, cache, without, gpu, transfer   as of `load`
+    pipeline, cache, without, gpu, transfer, machine   as of `load`
 
     Raises CompileError, also where the file cannot be written, and OSError where the source cannot be read."""
     text, file_name = read_source(source)
-    options = _options({**(parameters or {}), **values}, pipeline, cache, None, without, gpu=gpu, transfer=transfer)
+    options = _options({**(parameters or {}), **values}, pipeline, cache, None, without, gpu=gpu, transfer=transfer,
+                       machine=machine)
     names = _c.encode_texts(list(targets))
     program, handle = Program.__new__(Program), c_void_p()
     program._take(_c.library.compile_bundle(text, len(text), os.fsencode(file_name), byref(options), names, len(names),

@@ -5,6 +5,7 @@
 #include "compiler/Conversion/KernelToLoops/Elements/Branches.h"
 #include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
 #include "compiler/Conversion/PlanNotes.h"
+#include "compiler/Dialect/Filters.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -241,11 +242,6 @@ LogicalResult penstock::conversion::emitScalarOp(const Site &site, Operation &op
         return success();
       })
       .Default([&](Operation *) { return op.emitError("has no lowering to CPU code"); });
-}
-
-double penstock::conversion::filterSupport(Filter filter) {
-  static constexpr double supports[] = {0, 0.5, 1.0, 1.0, 2.0, 3.0};
-  return supports[static_cast<int>(filter)];
 }
 
 /// min(in, ceil(2 support max(in / out, 1) + slack)), in the order of stdlib/reference

@@ -7,9 +7,6 @@
 
 namespace penstock::conversion {
 
-/// Half the width of a resampling filter.
-double filterSupport(pipe::Filter filter);
-
 /// What stands for a scalar of the kernel, if it was computed.
 std::optional<LaneValue> boundScalar(const Site &site, mlir::Value value);
 /// The same; coordinates become numbers when somebody asks.

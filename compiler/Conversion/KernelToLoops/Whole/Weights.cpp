@@ -9,6 +9,7 @@
 #include "compiler/Conversion/KernelToLoops/Nest/Nest.h"
 #include "compiler/Conversion/KernelToLoops/Vector/Helpers.h"
 #include "compiler/Conversion/KernelToLoops/Whole/Whole.h"
+#include "compiler/Dialect/Filters.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "runtime/abi/scalar.h"

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What each transfer level costs, as a table: of pst_program_transfers().
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+namespace penstock::cli {
+
+/// In characters, 80 columns wide.
+std::string transfersText(const nlohmann::ordered_json &transfers);
+
+} // namespace penstock::cli
