@@ -10,9 +10,17 @@
 #include "mlir/Pass/PassManager.h"
 #include "test/unit/codegen/ExampleInputs.h"
 
+#include "llvm/ADT/StringExtras.h"
+
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
+#include <cstring>
+#include <elf.h>
+#include <map>
+#include <set>
 
 using namespace penstock;
 using codegen::Nvrtc;
@@ -52,6 +60,44 @@ std::string examples(size_t first = 0, size_t step = 1) {
   return text;
 }
 
+/// A part of a cubin, which is an ELF file.
+template <typename T> T partAt(const std::string &cubin, uint64_t offset) {
+  T value{};
+  if (offset + sizeof value <= cubin.size())
+    std::memcpy(&value, cubin.data() + offset, sizeof value);
+  return value;
+}
+
+/// Bytes of each kernel's frame, which is local arrays and what does not fit registers, by name:
+/// attribute 0x11 (EIATTR_FRAME_SIZE) of the section .nv.info, as `cuobjdump -elf` shows it.
+std::map<std::string, uint32_t> framesOf(const std::string &cubin) {
+  const auto header = partAt<Elf64_Ehdr>(cubin, 0);
+  auto section = [&](uint32_t number) {
+    return partAt<Elf64_Shdr>(cubin, header.e_shoff + number * sizeof(Elf64_Shdr));
+  };
+  auto nameAt = [&](const Elf64_Shdr &names, uint32_t at) {
+    return std::string(cubin.c_str() + std::min<uint64_t>(names.sh_offset + at, cubin.size()));
+  };
+  std::map<std::string, uint32_t> frames;
+  for (uint32_t number = 0; number < header.e_shnum; ++number) {
+    const Elf64_Shdr info = section(number);
+    if (nameAt(section(header.e_shstrndx), info.sh_name) != ".nv.info")
+      continue;
+    const Elf64_Shdr symbols = section(info.sh_link), names = section(symbols.sh_link);
+    for (uint64_t at = info.sh_offset, end = at + info.sh_size; at + 4 <= end;) {
+      const auto kind = partAt<std::array<uint8_t, 2>>(cubin, at);
+      const bool hasSize = kind[0] == 4;
+      if (hasSize && kind[1] == 0x11) {
+        const auto symbol = partAt<Elf64_Sym>(
+            cubin, symbols.sh_offset + partAt<uint32_t>(cubin, at + 4) * sizeof(Elf64_Sym));
+        frames[nameAt(names, symbol.st_name)] = partAt<uint32_t>(cubin, at + 8);
+      }
+      at += 4 + (hasSize ? partAt<uint16_t>(cubin, at + 2) : 0);
+    }
+  }
+  return frames;
+}
+
 class NvrtcTest : public testing::Test {
 protected:
   void SetUp() override {
@@ -80,7 +126,31 @@ TEST_F(NvrtcTest, TakesExamplesForEveryGeneration) {
     ASSERT_TRUE(static_cast<bool>(cubin))
         << architecture << ": " << llvm::toString(cubin.takeError());
     EXPECT_EQ(cubin->substr(1, 3), "ELF");
+    // 128 bytes are the 32 partial sums of one thread. Else ptxas spills what it takes to have one
+    // block more on a multiprocessor: 8 to 56 bytes in some kernels, none in most.
+    const auto frames = framesOf(*cubin);
+    EXPECT_GT(frames.size(), 4u);
+    for (const auto &[kernel, bytes] : frames)
+      EXPECT_LE(bytes, kernel.starts_with("pst_") ? 128u : 160u) << kernel << " on " << architecture;
+    const auto spilled = std::count_if(frames.begin(), frames.end(), [](const auto &frame) {
+      return frame.first.starts_with("pst_") && frame.second > 0 && frame.second != 128;
+    });
+    EXPECT_LE(spilled * 10, int64_t(frames.size())) << architecture;
   }
+}
+
+/// What stands first behind `ld.` and the like: the memory, where the access is not generic.
+std::set<std::string> spacesOf(const std::string &ptx) {
+  std::set<std::string> spaces;
+  for (llvm::StringRef rest = ptx; !rest.empty();) {
+    auto [line, behind] = rest.split('\n');
+    rest = behind;
+    line = line.trim();
+    for (llvm::StringRef access : {"ld.", "st.", "atom.", "red."})
+      if (line.consume_front(access))
+        spaces.insert(line.take_while([](char c) { return llvm::isAlnum(c); }).str());
+  }
+  return spaces;
 }
 
 TEST_F(NvrtcTest, PtxHasTheEntriesAndNoFusedMultiplyAdd) {
@@ -93,6 +163,10 @@ TEST_F(NvrtcTest, PtxHasTheEntriesAndNoFusedMultiplyAdd) {
   EXPECT_EQ(ptx->find("fma.rn.f32"), std::string::npos);
   EXPECT_EQ(ptx->find(".ftz"), std::string::npos);
   EXPECT_EQ(ptx->find(".approx"), std::string::npos);
+  // A generic access asks at run time which memory an address is of.
+  for (const std::string &space : spacesOf(*ptx))
+    EXPECT_TRUE((std::set<std::string>{"global", "shared", "param", "local"}).contains(space))
+        << space;
 }
 
 TEST_F(NvrtcTest, SaysWhatItMakesCodeFor) {
