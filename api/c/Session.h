@@ -7,6 +7,7 @@
 #include "api/c/Program.h"
 #include "runtime/core/FileSystem.h"
 #include "runtime/sched/Session.h"
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -40,6 +41,7 @@ struct pst_session {
 
   pst_status fail(const penstock::runtime::Error &why) {
     error = why.message;
+    std::replace(error.begin(), error.end(), '\0', ' '); // of a name: the caller's text ends there
     return why.code == penstock::runtime::Code::Cancelled ? PST_CANCELLED : PST_ERROR;
   }
 };

@@ -68,15 +68,34 @@ Error linkLeavesRoots(std::string_view link, std::string_view target, bool isFol
 
 Error changedWhileRead() { return {Code::Io, "the file was changed while it was read"}; }
 
+Result<Mapping> readList(FileSystem &files, std::string_view path) {
+  constexpr uint64_t most = uint64_t(64) << 20;
+  auto bytes = std::make_shared<Buffer>();
+  const Status status = files.readFile(path, *bytes, most);
+  if (!status)
+    return status.error().code == Code::Limit ? files.mapFile(path) : status.error();
+  const auto begins = [&](uint8_t first, uint8_t second) {
+    return bytes->size() >= 2 && bytes->data()[0] == first && bytes->data()[1] == second;
+  };
+  if (begins(0xFF, 0xFE) || begins(0xFE, 0xFF))
+    return Error{Code::Unsupported,
+                 std::string(path) + " is UTF-16 text, which is not read: save it as UTF-8"};
+  return Mapping{bytes->span(), bytes};
+}
+
 Error systemError(int number, std::string_view action, std::string_view path) {
   Code code = Code::Io;
   if (number == ENOENT || number == ENOTDIR)
     code = Code::NotFound;
   else if (number == EACCES || number == EPERM || number == EROFS)
     code = Code::Permission;
+  else if (number == EMFILE || number == ENFILE || number == ENOMEM)
+    code = Code::Exhausted;
   std::string message = "cannot ";
   ((message += action) += ' ') += path;
   (message += ": ") += std::generic_category().message(number);
+  if (number == EMFILE)
+    message += " (`ulimit -n` says how many this process may have)";
   return {code, std::move(message)};
 }
 

@@ -23,6 +23,9 @@ struct FileInfo {
   uint64_t size = 0;
   /// Last change, in nanoseconds since 1970.
   int64_t modifiedNs = 0;
+  /// The same of its contents or of what is known of it, which no program sets: unpacking an
+  /// archive gives old times to `modifiedNs` alone.
+  int64_t changedNs = 0;
   /// Together the same for one file under all its names.
   uint64_t device = 0;
   uint64_t number = 0;
@@ -146,6 +149,10 @@ Error linkLeavesRoots(std::string_view link, std::string_view target, bool isFol
 Error changedWhileRead();
 
 /// An Error for `errno` value `number`: "cannot <action> <path>: <reason>".
+/// The bytes of a list that is read again and again. Up to 64 MiB they are copied, so that it does
+/// not matter who writes to the file; larger ones are mapped.
+Result<Mapping> readList(FileSystem &files, std::string_view path);
+
 Error systemError(int number, std::string_view action, std::string_view path);
 
 } // namespace penstock::runtime

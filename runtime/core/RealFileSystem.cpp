@@ -45,6 +45,7 @@ FileInfo infoOf(const struct stat &found) {
                                        : FileKind::Other;
   info.size = static_cast<uint64_t>(found.st_size);
   info.modifiedNs = found.st_mtim.tv_sec * 1000000000LL + found.st_mtim.tv_nsec;
+  info.changedNs = found.st_ctim.tv_sec * 1000000000LL + found.st_ctim.tv_nsec;
   info.device = found.st_dev;
   info.number = found.st_ino;
   return info;
@@ -57,8 +58,20 @@ std::string resolveLinks(const std::string &path) {
 }
 
 Error leavesRoots(std::string_view path) {
-  return {Code::OutsideRoot,
-          std::string(path) + " leads out of the folders given to this pipeline"};
+  return {Code::OutsideRoot, std::string(path) +
+                                 " leads out of the folders given to this pipeline; where it may, "
+                                 "`--allow` (allowed_folders) opens its folder"};
+}
+
+/// Whether somebody has written to a file since `before`, as far as its times tell.
+Status checkUnchanged(int file, const FileInfo &before, std::string_view path) {
+  struct stat found;
+  if (::fstat(file, &found) != 0)
+    return systemError(errno, "stat", path);
+  const FileInfo now = infoOf(found);
+  if (now.size != before.size || now.modifiedNs != before.modifiedNs)
+    return changedWhileRead();
+  return {};
 }
 
 } // namespace
@@ -204,12 +217,13 @@ Status RealFileSystem::readFile(std::string_view path, Buffer &out, uint64_t max
     return systemError(errno, "read", path);
   if (!S_ISREG(found.st_mode))
     return Error{Code::Io, "cannot read " + std::string(path) + ": it is not a regular file"};
-  return readToEnd(
+  Status status = readToEnd(
       [&](uint8_t *to, size_t size) -> int64_t {
         ssize_t got = ::read(file.get(), to, size);
         return got < 0 ? -errno : got;
       },
       static_cast<uint64_t>(found.st_size), maxBytes, path, out);
+  return status ? checkUnchanged(file.get(), infoOf(found), path) : status;
 }
 
 namespace {
@@ -221,13 +235,7 @@ public:
 
   FileInfo info() const override { return known; }
   Status checkUnchanged() const override {
-    struct stat found;
-    if (::fstat(file.get(), &found) != 0)
-      return systemError(errno, "stat", path);
-    const FileInfo now = infoOf(found);
-    if (now.size != known.size || now.modifiedNs != known.modifiedNs)
-      return changedWhileRead();
-    return {};
+    return runtime::checkUnchanged(file.get(), known, path);
   }
   Status read(uint64_t offset, size_t bytes, Buffer &out) override {
     auto next = [&, at = off_t(offset)](uint8_t *to, size_t size) mutable -> int64_t {
@@ -418,6 +426,10 @@ public:
   }
 
   Status finish() override {
+    struct stat there;
+    if (::fstatat(folder.get(), name.c_str(), &there, 0) == 0 && !S_ISREG(there.st_mode))
+      return Error{Code::InvalidArgument,
+                   "cannot write " + path + ": it is there, and is no regular file"};
     if (::fsync(file) != 0 ||
         ::renameat(folder.get(), temporary.c_str(), folder.get(), name.c_str()) != 0)
       return systemError(errno, "write", path);

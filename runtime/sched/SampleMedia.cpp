@@ -40,7 +40,7 @@ bool SampleMedia::probe(Work &work, int64_t slot, Failure &failure) {
       status = storeHeader(media, inputs[i], host.limits, buffers.block);
     }
     if (!status) {
-      failure = {size_t(media.row), status.error().message};
+      failure = failureOf(size_t(media.row), status.error());
       return false;
     }
   }
@@ -65,7 +65,7 @@ bool SampleMedia::decode(Work &work, int64_t slot, Failure &failure) {
   for (size_t i = 0; good && i < untouched.size(); ++i)
     if (untouched[i])
       if (Status status = readers[i]->checkEnd(inputs[i]); !status) {
-        failure = {size_t(tree.media[i]->row), status.error().message};
+        failure = failureOf(size_t(tree.media[i]->row), status.error());
         good = false;
       }
   costs.add(Stage::Decode, clock.nowNs() - begin, count);
@@ -137,7 +137,7 @@ bool SampleMedia::decodeOne(Work &work, int64_t slot, const plan::DecodeT &decod
     Status status =
         readBox(work.media(slot, size_t(decode.media)), decode, request, *where, storage);
     if (!status) {
-      failure = {row, status.error().message};
+      failure = failureOf(row, status.error());
       return false;
     }
   }

@@ -175,7 +175,7 @@ bool SampleRunner::fields(Work &work, int64_t slot, Failure &failure) {
     } else if (Status status = program->tables->tensor(tree.rows[row]->source, work.row(slot, row),
                                                        buffer.column, storage, buffers[int32_t(i)]);
                !status) {
-      failure = {row, status.error().message};
+      failure = failureOf(row, status.error());
       return false;
     }
     // What has no elements may have no bytes; it is made all the same.

@@ -234,7 +234,7 @@ Result<BatchPtr> Session::Impl::deliver(Finished &&finished) {
   if (reports.size() > keptReports)
     reports.erase(reports.begin(), reports.end() - keptReports);
   const int64_t allowed = program->allowedBad();
-  if (fatal.empty() && place.bad + bad > allowed) {
+  if (fatal.empty() && bad > 0 && place.bad + bad > allowed) {
     const BadSample &last = finished.bad.back();
     fatal = std::to_string(place.bad + bad) + " samples of epoch " + std::to_string(place.epoch) +
             " are bad, more than the " + std::to_string(allowed) + " allowed; the last is " +
@@ -295,6 +295,7 @@ Status Session::restore(std::string_view text) {
       if (row >= impl->tables->length(0) || int64_t(rows.size()) > impl->program->perRank)
         return Error{Code::InvalidArgument, "the state is of another table or a larger batch"};
   parsed->lengths = impl->place.lengths;
+  parsed->table = impl->place.table;
   impl->place = std::move(*parsed);
   impl->failure.clear();
   if (impl->begun)

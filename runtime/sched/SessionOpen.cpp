@@ -147,6 +147,7 @@ Result<std::unique_ptr<Session>> Session::open(std::shared_ptr<const Plan> plan,
   impl->place.pipeline = tree.hash;
   impl->place.seed = (*program)->seed;
   impl->place.epoch = options.epoch;
+  impl->place.table = impl->tables->length(0);
   impl->place.callerOrders = (*program)->callerOrders;
   impl->numbers.threads = impl->limits.threads;
   impl->options = std::move(options);

@@ -10,7 +10,7 @@ bool storeFields(Work &work, int64_t slot, int64_t *block, Failure &failure) {
   const Tables &tables = *work.program->tables;
   for (size_t i = 0; work.program->hasExternal && i < tree.rows.size(); ++i)
     if (work.program->external(i) && !work.externalRow(slot, i).status) {
-      failure = {i, work.externalRow(slot, i).status.error().message};
+      failure = failureOf(i, work.externalRow(slot, i).status.error());
       return false;
     }
   for (const auto &field : tree.fields) {
@@ -26,7 +26,7 @@ bool storeFields(Work &work, int64_t slot, int64_t *block, Failure &failure) {
     auto value = field->axis < 0 ? tables.scalar(source, row, field->column)
                                  : tables.extent(source, row, field->column, field->axis);
     if (!value) {
-      failure = {size_t(field->row), value.error().message};
+      failure = failureOf(size_t(field->row), value.error());
       return false;
     }
     block[field->slot] = *value;

@@ -37,6 +37,8 @@ std::string SessionState::text(bool withAsked) const {
                      " position=" + std::to_string(position) + " bad=" + std::to_string(bad);
   if (lengths)
     text += " lengths=" + hex(lengths);
+  if (table && !callerOrders)
+    text += " table=" + std::to_string(table);
   if (!callerOrders)
     return text;
   text += " rows=";
@@ -61,6 +63,9 @@ Result<SessionState> SessionState::parse(std::string_view text) {
     return wrong;
   if (constexpr std::string_view lengthsFrom = " lengths="; text.starts_with(lengthsFrom))
     if (!take(text, lengthsFrom, state.lengths, 16))
+      return wrong;
+  if (constexpr std::string_view tableFrom = " table="; text.starts_with(tableFrom))
+    if (!take(text, tableFrom, state.table, 10) || state.table < 0)
       return wrong;
   constexpr std::string_view rowsFrom = " rows=";
   state.callerOrders = text.starts_with(rowsFrom);
@@ -94,6 +99,11 @@ Status SessionState::checkAgainst(const SessionState &own, const std::string &pi
     return Error{Code::InvalidArgument, "the state is of a session with seed " +
                                             std::to_string(int64_t(seed)) + ", this one has seed " +
                                             std::to_string(int64_t(own.seed))};
+  if (position > 0 && !callerOrders && table && table != own.table)
+    return Error{Code::InvalidArgument, "the state is of the midst of an epoch of a table of " +
+                                            std::to_string(table) + " rows, and this one has " +
+                                            std::to_string(own.table) +
+                                            ": its order is another one. Begin an epoch anew"};
   if (position > 0 && lengths != own.lengths)
     return Error{Code::InvalidArgument,
                  "the state is of the midst of an epoch that has other batches: the lengths of the "

@@ -22,6 +22,7 @@ struct SessionState {
   uint32_t epoch = 0;
   int64_t position = 0; ///< first one that is not delivered, of all ranks; as in Cursor
   int64_t bad = 0;      ///< bad samples of this rank in the epoch so far
+  int64_t table = 0;    ///< rows of the table of `for`; 0: a state of before 0.2 does not say
   uint64_t lengths = 0; ///< the fingerprint of batches by length; 0: they have one size
   bool callerOrders = false;
   /// Rows that the caller gave and that are not delivered, by batch; where there are

@@ -87,6 +87,10 @@ Failure checkFailure(const plan::PlanT &tree, int32_t id, const int64_t values[2
   return {0, "check " + std::to_string(id) + " failed"};
 }
 
+Failure failureOf(size_t row, const Error &error) {
+  return {row, error.message, error.code == Code::Exhausted};
+}
+
 bool substitute(Work &work, int64_t slot, const Failure &failure) {
   const Program &program = *work.program;
   const int64_t row = work.row(slot, failure.row);
@@ -96,8 +100,8 @@ bool substitute(Work &work, int64_t slot, const Failure &failure) {
   std::string fatal;
   uint8_t &attempt = work.attempt(slot, failure.row);
   if (failure.isOfBatch) {
-    fatal = "what the samples of the batch from position " + std::to_string(work.batchPosition) +
-            " share cannot be computed: " + failure.reason;
+    fatal = "the batch from position " + std::to_string(work.batchPosition) +
+            " cannot be made: " + failure.reason;
   } else if (program.substitute < 0) {
     fatal =
         "bad sample at position " + std::to_string(position) + ": " + bad.name + ": " + bad.reason;

@@ -123,6 +123,9 @@ struct Failure {
   bool isOfBatch = false; ///< no sample is to blame: there can be no batch
 };
 
+/// Of what a row's data could not give. Where the system has no more files or memory for it, no
+/// sample is to blame, and others would be no better.
+Failure failureOf(size_t row, const Error &error);
 /// What a check's number and values say.
 Failure checkFailure(const plan::PlanT &tree, int32_t id, const int64_t values[2]);
 

@@ -33,6 +33,8 @@ public:
     const TarIndex::Shard &shard = index.shards()[number];
     const std::string path = index.shardPath(shard);
     auto file = files.openFile(path);
+    while (!file && file.error().code == Code::Exhausted && closeOldest())
+      file = files.openFile(path);
     if (!file)
       return file.error();
     const FileInfo info = (*file)->info();
@@ -42,16 +44,27 @@ public:
     if (!open[number]) {
       open[number] = *file;
       order.push_back(number);
-      if (order.size() > most) { // those who read from it keep it
-        open[order.front()].reset();
-        order.pop_front();
-      }
+      if (order.size() > most)
+        forgetOldest();
     }
     return file;
   }
 
 private:
   static constexpr size_t most = 128;
+  void forgetOldest() { // those who read from it keep it
+    open[order.front()].reset();
+    order.pop_front();
+  }
+  /// False where there is none.
+  bool closeOldest() {
+    std::lock_guard guard(lock);
+    if (order.empty())
+      return false;
+    forgetOldest();
+    return true;
+  }
+
   FileSystem &files;
   const TarIndex &index;
   std::mutex lock;
@@ -177,6 +190,13 @@ private:
   mutable OpenShards shards; // a cache, with a lock of its own
 };
 
+bool isTar(std::string_view name) {
+  constexpr std::string_view end = ".tar";
+  return name.size() >= end.size() &&
+         std::equal(end.begin(), end.end(), name.end() - end.size(),
+                    [](char wanted, char c) { return wanted == (c | 0x20) || wanted == c; });
+}
+
 bool isCompressedTar(std::string_view name) {
   constexpr std::string_view ends[] = {".tar.gz", ".tgz", ".tar.zst", ".tar.xz", ".tar.bz2"};
   return std::any_of(std::begin(ends), std::end(ends),
@@ -192,7 +212,7 @@ Result<std::vector<std::string>> shardsIn(FileSystem &files, const std::string &
   for (const FolderEntry &entry : *entries) {
     // Where a link cannot be followed, opening the file says why.
     const bool isFile = entry.kind == FileKind::File || entry.link == Link::Broken;
-    if (isFile && entry.name.ends_with(".tar"))
+    if (isFile && isTar(entry.name))
       paths.push_back(folder + "/" + entry.name);
     compressed += isCompressedTar(entry.name);
   }
@@ -206,11 +226,15 @@ Result<std::vector<std::string>> shardsIn(FileSystem &files, const std::string &
 }
 
 Result<std::vector<std::string>> shardsListed(FileSystem &files, const std::string &list) {
-  auto mapping = files.mapFile(list);
+  auto mapping = readList(files, list);
   if (!mapping)
     return mapping.error();
-  CsvReader lines({reinterpret_cast<const char *>(mapping->bytes.data()), mapping->bytes.size()},
-                  '\0');
+  const std::string_view text(reinterpret_cast<const char *>(mapping->bytes.data()),
+                              mapping->bytes.size());
+  if (text.substr(0, 512).find('\0') != std::string_view::npos)
+    return Error{Code::Unsupported,
+                 list + " is no list of tar files; the name of a tar file ends in .tar"};
+  CsvReader lines(text, '\0');
   std::vector<std::string> paths;
   std::vector<CsvCell> line;
   for (auto more = lines.next(line); more && *more; more = lines.next(line))
@@ -227,7 +251,7 @@ Result<std::vector<std::string>> shardPaths(FileSystem &files, const std::string
     return info.error();
   if (info->kind == FileKind::Folder)
     return shardsIn(files, path);
-  if (path.ends_with(".tar") || isCompressedTar(path))
+  if (isTar(path) || isCompressedTar(path))
     return std::vector<std::string>{path};
   return shardsListed(files, path);
 }

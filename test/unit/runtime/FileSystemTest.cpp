@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -275,6 +276,54 @@ TEST_F(Real, AnOpenFileKnowsWhetherItWasChanged) {
   ASSERT_FALSE(changed.ok());
   EXPECT_EQ(changed.error().code, Code::Io);
   EXPECT_EQ(changed.error().message, "the file was changed while it was read");
+}
+
+TEST_F(Real, AFileThatIsWrittenWhileItIsReadIsRefused) {
+  const std::string path = inside + "/large";
+  write(path, std::string(8 << 20, 'a'));
+  std::atomic<bool> stop = false;
+  std::thread writer([&] {
+    for (char c = 'b'; !stop; c = c == 'z' ? 'a' : char(c + 1)) {
+      std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+      const std::string piece(64 << 10, c);
+      for (int i = 0; i < 128; ++i)
+        file.write(piece.data(), std::streamsize(piece.size()));
+    }
+  });
+  // Times of files have steps of some milliseconds, so that one try in some may miss it.
+  std::string message;
+  for (int i = 0; i < 2000 && message.empty(); ++i)
+    if (Status status = files->readFile(path, buffer); !status)
+      message = status.error().message;
+  stop = true;
+  writer.join();
+  EXPECT_EQ(message, "the file was changed while it was read");
+}
+
+TEST_F(Real, AListStaysAsItWasRead) {
+  const std::string path = inside + "/list.csv";
+  write(path, "one,two\n1,2\n");
+  auto list = readList(*files, path);
+  ASSERT_TRUE(list.ok());
+  std::filesystem::resize_file(path, 0); // a mapped one would end the process here
+  EXPECT_EQ(std::string(list->bytes.begin(), list->bytes.end()), "one,two\n1,2\n");
+  write(path, std::string("\xFF\xFE") + std::string("o\0n\0e\0", 6));
+  EXPECT_EQ(readList(*files, path).error().message,
+            path + " is UTF-16 text, which is not read: save it as UTF-8");
+  // Larger ones are mapped, so that they take no memory of their own.
+  write(path, "x");
+  std::filesystem::resize_file(path, (64 << 20) + 1);
+  list = readList(*files, path);
+  ASSERT_TRUE(list.ok());
+  EXPECT_EQ(list->bytes.size(), size_t(64 << 20) + 1);
+}
+
+TEST_F(Real, WritesNoFileInThePlaceOfAPipe) {
+  const std::string path = inside + "/pipe";
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  EXPECT_EQ(files->writeFileAtomically(path, bytesOf("x")).error().message,
+            "cannot write " + path + ": it is there, and is no regular file");
+  EXPECT_TRUE(std::filesystem::is_fifo(path));
 }
 
 TEST_F(Real, TouchesWhereItMayWrite) {

@@ -158,6 +158,37 @@ TEST(BadSample, MoreThanAllowedEndTheSession) {
     EXPECT_EQ(readEpoch(**session).error, "");
 }
 
+TEST(BadSample, FewerMayBeAllowedThanThereWere) {
+  FakeFileSystem files;
+  fillFolder(files, 12);
+  SessionOptions options = folderOptions(files);
+  for (double allowed : {0.1, -1.0}) {
+    options.substitute = allowed;
+    auto session = folderPipeline().open(options);
+    ASSERT_TRUE(session);
+    std::string state = (*session)->state();
+    state.replace(state.find(" bad=0"), 6, " bad=5");
+    ASSERT_TRUE((*session)->restore(state));
+    EXPECT_EQ(readEpoch(**session).error, ""); // no more are bad
+  }
+}
+
+TEST(BadSample, IsNoneWhereTheSystemHasNoMoreFiles) {
+  FakeFileSystem files;
+  fillFolder(files, 12);
+  files.setFaults("/data/dog/d.jpg", {.openErrno = EMFILE});
+  SessionOptions options = folderOptions(files);
+  options.substitute = 1.0;
+  auto session = folderPipeline().open(options);
+  ASSERT_TRUE(session);
+  const Epoch read = readEpoch(**session);
+  EXPECT_NE(read.error.find(" cannot be made: cannot read /data/dog/d.jpg: Too many open files "
+                            "(`ulimit -n` says how many this process may have)"),
+            std::string::npos)
+      << read.error;
+  EXPECT_TRUE((*session)->badSamples().empty());
+}
+
 TEST(BadSample, ATableOfDamagedFilesEnds) {
   FakeFileSystem files;
   for (int i = 0; i < 8; ++i)

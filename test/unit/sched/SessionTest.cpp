@@ -131,7 +131,8 @@ TEST(Session, GoesOnWhereAnotherStopped) {
   ASSERT_TRUE(original);
   readEpoch(**original, 3);
   const std::string state = (*original)->state();
-  EXPECT_EQ(state, "penstock-state 1 pipeline=0000000000001234 seed=7 epoch=0 position=36 bad=0");
+  EXPECT_EQ(state,
+            "penstock-state 1 pipeline=0000000000001234 seed=7 epoch=0 position=36 bad=0 table=97");
   std::vector<std::string> rest = readEpoch(**original).samples;
   std::vector<std::string> nextEpoch = readEpoch(**original).samples;
   rest.insert(rest.end(), nextEpoch.begin(), nextEpoch.end());
@@ -179,6 +180,16 @@ TEST(Session, RefusesStatesThatAreNotItsOwn) {
   EXPECT_EQ(message("penstock-state 1 pipeline=0000000000001234 seed=7 epoch=0 position=4 bad=0\n"),
             "accepted");
   EXPECT_EQ(readEpoch(**session).samples.size(), 4u);
+  // The order of a table that has grown is another one; a whole epoch is one of its own.
+  EXPECT_EQ(
+      message("penstock-state 1 pipeline=0000000000001234 seed=7 epoch=0 position=4 bad=0 table=7"),
+      "the state is of the midst of an epoch of a table of 7 rows, and this one has 8: its order "
+      "is another one. Begin an epoch anew");
+  EXPECT_EQ(
+      message("penstock-state 1 pipeline=0000000000001234 seed=7 epoch=1 position=0 bad=0 table=7"),
+      "accepted");
+  EXPECT_EQ((*session)->state(),
+            "penstock-state 1 pipeline=0000000000001234 seed=7 epoch=1 position=0 bad=0 table=8");
 }
 
 TEST(Session, SampleAloneEqualsTheSampleInItsBatch) {

@@ -254,9 +254,7 @@ TEST(Stages, NoOtherRowHelpsWhereTheBatchFails) {
   ASSERT_TRUE(session);
   auto batch = (*session)->next();
   ASSERT_FALSE(batch);
-  EXPECT_EQ(
-      batch.error().message,
-      "what the samples of the batch from position 0 share cannot be computed: check 1 failed");
+  EXPECT_EQ(batch.error().message, "the batch from position 0 cannot be made: check 1 failed");
   EXPECT_TRUE((*session)->badSamples().empty());
 }
 
