@@ -27,7 +27,7 @@ std::optional<uint8_t> findExifOrientation(std::span<const uint8_t> block) {
   const size_t directory = number(4, 4);
   if (number(2, 2) != 42 || !has(directory, 2))
     return std::nullopt;
-  constexpr uint32_t orientation = 0x0112, shortType = 3;
+  constexpr uint32_t orientation = 0x0112;
   const uint32_t entries = number(directory, 2);
   for (uint32_t i = 0; i < entries; ++i) {
     const size_t entry = directory + 2 + 12 * size_t(i);
@@ -35,9 +35,11 @@ std::optional<uint8_t> findExifOrientation(std::span<const uint8_t> block) {
       return std::nullopt;
     if (number(entry, 2) != orientation)
       continue;
-    const uint32_t value = number(entry + 8, 2);
-    return number(entry + 2, 2) == shortType && value >= 1 && value <= 8 ? uint8_t(value)
-                                                                         : uint8_t(1);
+    // SHORT is what the standard says, LONG and signed ones are what some programs write.
+    const uint32_t type = number(entry + 2, 2);
+    const int size = type == 3 || type == 8 ? 2 : type == 4 || type == 9 ? 4 : 0;
+    const uint32_t value = size ? number(entry + 8, size) : 0;
+    return value >= 1 && value <= 8 ? uint8_t(value) : uint8_t(1);
   }
   return std::nullopt;
 }

@@ -202,7 +202,7 @@ private:
 
 Result<std::unique_ptr<Source>> openCsv(FileSystem &files, const CsvOptions &options,
                                         const std::vector<CsvColumn> &columns) {
-  auto mapping = files.mapFile(options.path);
+  auto mapping = readList(files, options.path);
   if (!mapping)
     return mapping.error();
   Scan scan(options, columns, textOf(*mapping));

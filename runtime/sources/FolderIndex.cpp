@@ -15,7 +15,7 @@ namespace penstock::runtime {
 
 namespace {
 
-constexpr std::array<char, 8> magic = {'P', 'S', 'T', 'K', 'D', 'I', 'R', '3'};
+constexpr std::array<char, 8> magic = {'P', 'S', 'T', 'K', 'D', 'I', 'R', '4'};
 
 /// What is looked for, in the words of messages.
 struct Wanted {
@@ -78,11 +78,23 @@ struct FolderIndex::Header : IndexHeader {
   uint64_t rootsKey; // of the file system, where files were found through links; else 0
 };
 
+/// By what a folder is known to be the one that was listed, and unchanged. Archives give folders
+/// the time that is written in them, so that alone says little.
+struct FolderTimes {
+  int64_t modifiedNs = 0, changedNs = 0;
+  uint64_t number = 0;
+
+  static FolderTimes of(const FileInfo &info) {
+    return {info.modifiedNs, info.changedNs, info.number};
+  }
+  bool operator==(const FolderTimes &) const = default;
+};
+
 struct FolderIndex::Folder {
   uint64_t path; // where its path below the root begins in the text
   uint32_t pathLength;
   uint32_t label;
-  int64_t modifiedNs;
+  FolderTimes times;
   uint64_t firstFile; // files of a folder follow one another
 };
 
@@ -90,7 +102,7 @@ struct FolderIndex::Folder {
 struct FolderIndex::Found {
   std::string path;
   uint32_t label = 0;
-  int64_t modifiedNs = 0;
+  FolderTimes times;
   std::string names;
   std::vector<uint64_t> ends; // of each name in `names`
   bool hasLinks = false;      // files among them are links
@@ -120,7 +132,7 @@ public:
   /// has not been changed since.
   bool take(Found &found, std::vector<std::string> &folders) const {
     const auto entry = byPath.find(found.path);
-    if (entry == byPath.end() || entry->second->modifiedNs != found.modifiedNs)
+    if (entry == byPath.end() || entry->second->times != found.times)
       return false;
     const Folder &folder = *entry->second;
     found.hasLinks = index->header().rootsKey != 0;
@@ -208,7 +220,7 @@ Status FolderIndex::Builder::walk(std::string path, uint32_t label, std::vector<
     return Error{Code::InvalidArgument,
                  "folder " + full + " is a link to a folder that it lies in"};
   std::vector<std::string> inside;
-  Found found{path, label, info->modifiedNs, {}, {}};
+  Found found{path, label, FolderTimes::of(*info), {}, {}};
   if (!known.take(found, inside)) {
     Result<std::vector<FolderEntry>> entries = files.listFolder(full);
     if (!entries)
@@ -283,7 +295,7 @@ Status FolderIndex::Builder::scan() {
   Result<std::vector<FolderEntry>> entries = files.listFolder(root);
   if (!entries)
     return entries.error();
-  top.modifiedNs = info->modifiedNs;
+  top.times = FolderTimes::of(*info);
   identity = {info->device, info->number};
   std::vector<std::string> names;
   for (const FolderEntry &entry : *entries) {
@@ -353,7 +365,7 @@ FolderIndex FolderIndex::Builder::finish(size_t done) const {
   };
   put(root);
   for (const Found *found : order) {
-    *folder++ = {at, uint32_t(found->path.size()), found->label, found->modifiedNs, file};
+    *folder++ = {at, uint32_t(found->path.size()), found->label, found->times, file};
     put(found->path);
     file += found->ends.size();
   }
@@ -449,7 +461,7 @@ bool FolderIndex::isCurrent(FileSystem &files) const {
     return false;
   for (const Folder &folder : folders()) {
     Result<FileInfo> info = files.stat(join(root(), folderPath(folder)));
-    if (!info || info->kind != FileKind::Folder || info->modifiedNs != folder.modifiedNs)
+    if (!info || info->kind != FileKind::Folder || FolderTimes::of(*info) != folder.times)
       return false;
   }
   return true;
@@ -458,7 +470,7 @@ bool FolderIndex::isCurrent(FileSystem &files) const {
 int64_t FolderIndex::lastChangeNs() const {
   int64_t last = INT64_MIN;
   for (const Folder &folder : folders())
-    last = std::max(last, folder.modifiedNs);
+    last = std::max(last, folder.times.modifiedNs); // a change sets it, if to the same moment
   return last;
 }
 

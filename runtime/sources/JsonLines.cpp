@@ -163,7 +163,7 @@ Result<std::vector<uint64_t>> scan(const std::string &path, std::string_view tex
 
 Result<std::unique_ptr<Source>> openJsonLines(FileSystem &files, const JsonLinesOptions &options,
                                               const std::vector<JsonColumn> &columns) {
-  auto mapping = files.mapFile(options.path);
+  auto mapping = readList(files, options.path);
   if (!mapping)
     return mapping.error();
   std::vector<std::string> keys;

@@ -96,6 +96,8 @@ Result<std::vector<int64_t>> shapeOf(std::string_view written) {
     if (at == begin)
       return corrupt("its shape cannot be read");
     shape.push_back(extent);
+    if (at < written.size() && written[at] == 'L') // as Python 2 wrote them
+      ++at;
     skip(' ');
     if (at < written.size() && written[at] == ',')
       ++at;

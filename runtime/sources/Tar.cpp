@@ -149,7 +149,11 @@ Result<bool> TarReader::next(TarMember &member) {
   longName.clear();
   hasLongSize = false;
   for (;;) {
-    if (at >= fileSize && at > 0)
+    if (at > fileSize)
+      return Error{Code::Truncated, "truncated tar file: it ends after " +
+                                        std::to_string(fileSize) +
+                                        " bytes, inside what fills up the block of a member"};
+    if (at == fileSize && at > 0)
       return false;
     auto bytes = read(at, tarBlock);
     if (!bytes)

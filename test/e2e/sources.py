@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import resource
 import subprocess
 import tarfile
 
@@ -380,6 +381,18 @@ pipeline p(shards: path) with on_error = substitute(50%) {
         listed = self.put("shards/list.txt", "2.tar\n0.tar\n")
         found = self.values(text, 5, shards=listed)
         self.assertEqual([int(one["label"]) for one in found], [108, 109, 110, 111, 100])
+
+    def test_more_shards_than_files_may_be_open(self):
+        """Those that wait are closed, and no sample is bad."""
+        paths = self.shards()
+        for i in range(60):
+            self.shard(f"more{i}.tar", [(f"m{i}.png", self.picture(i)), (f"m{i}.cls", b"%d\n" % i)])
+        path = self.put("many.pipe", "pipe 1\nuse vision\n" + self.text.replace("ORDER", "order shuffled"))
+        settings = [argument for name, value in paths.items() for argument in ("--set", f"{name}={value}")]
+        report = json.loads(subprocess.run(
+            self.command("run", path, *settings, "--epochs", "2", "--json"), capture_output=True, text=True, check=True, env=self.environment(),
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (48, 48))).stdout)
+        self.assertEqual((report["samples"], report["bad_samples"]), (2 * 72, []))
 
     def test_a_changed_shard_is_read_anew(self):
         paths = self.shards()

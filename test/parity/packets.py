@@ -117,6 +117,37 @@ class Packets(SoundTest):
                 numpy.testing.assert_array_equal(found.view("<u4"), whole.view("<u4"))
                 self.check_ranges(path, whole, codec in LONG_STATES)
 
+    def test_raw_samples_that_end_behind_no_frame(self):
+        """AIFF evens its chunks out by a byte, and files are cut anywhere: whole frames are the sound, as soundfile and FFmpeg have it."""
+        rng = numpy.random.default_rng(4)
+        kinds = [("AIFF", "aiff", kind, frames, channels) for kind in ("PCM_24", "PCM_S8", "PCM_16") for frames in (1, 341, 4097) for channels in (1, 3)]
+        kinds += [(form, form.lower(), kind, 1001, 2) for form in ("AU", "CAF") for kind in ("PCM_24", "PCM_16")]
+        for form, ending, kind, frames, channels in kinds:
+            path = self.path(f"{kind}-{frames}-{channels}.{ending}")
+            soundfile.write(path, rng.uniform(-1, 1, (frames, channels)), 8000, subtype=kind, format=form)
+            with self.subTest(path=os.path.basename(path)):
+                expected = soundfile.read(path, dtype="float32", always_2d=True)[0]
+                if kind == "PCM_S8":  # FFmpeg takes the byte for a frame where it is one
+                    expected = self.whole(path).reshape(-1, channels)
+                    frames = len(expected)
+                numpy.testing.assert_array_equal(self.decoder.read(path, *self.extent(path, frames, channels)), expected)
+            if frames < 1000:
+                continue
+            with open(path, "rb") as file:
+                data = file.read()
+            for cut in (1, 2, 3, 5, 700):
+                short = self.path(f"cut-{cut}-{os.path.basename(path)}")
+                with open(short, "wb") as file:
+                    file.write(data[:-cut])
+                with self.subTest(path=os.path.basename(short)):
+                    whole = self.whole(short).reshape(-1, channels)
+                    self.assertGreater(len(whole), 700)
+                    numpy.testing.assert_array_equal(self.decoder.read(short, *self.extent(short, len(whole), channels)), whole)
+
+    def extent(self, path, frames, channels):
+        self.assertEqual(self.decoder.probe(path)[1:3], (channels, frames))
+        return 0, frames, channels
+
     def test_minutes_cost_no_more_than_a_second(self):
         """What is read and decoded for a second near the end, once the file is known."""
         rate = 16000

@@ -212,7 +212,7 @@ TEST_F(CsvTable, ErrorsHaveTheLineOfTheFile) {
             "/data/list.csv has a line of names and no rows");
   options.path = "/data/none.csv";
   auto opened = openCsv(files, options, columns);
-  EXPECT_EQ(opened.error().message, "cannot map /data/none.csv: No such file or directory");
+  EXPECT_EQ(opened.error().message, "cannot read /data/none.csv: No such file or directory");
 }
 
 TEST_F(CsvTable, ColumnsByNumberNeedNoNames) {

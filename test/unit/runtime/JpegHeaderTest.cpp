@@ -16,7 +16,7 @@ std::vector<uint8_t> small() {
 }
 
 /// An APP1 segment with an orientation, put behind the start marker.
-std::vector<uint8_t> withExif(bool little, uint16_t value, uint16_t type = 3) {
+std::vector<uint8_t> withExif(bool little, uint32_t value, uint16_t type = 3) {
   std::vector<uint8_t> tiff = little ? std::vector<uint8_t>{'I', 'I', 42, 0, 8, 0, 0, 0}
                                      : std::vector<uint8_t>{'M', 'M', 0, 42, 0, 0, 0, 8};
   auto put = [&](uint32_t number, int size) {
@@ -25,7 +25,11 @@ std::vector<uint8_t> withExif(bool little, uint16_t value, uint16_t type = 3) {
   };
   put(2, 2);
   put(0x010F, 2), put(3, 2), put(1, 4), put(7, 2), put(0, 2);
-  put(0x0112, 2), put(type, 2), put(1, 4), put(value, 2), put(0, 2);
+  put(0x0112, 2), put(type, 2), put(1, 4);
+  if (type == 4 || type == 9)
+    put(value, 4);
+  else
+    put(value, 2), put(0, 2);
   std::vector<uint8_t> segment = {0xFF, 0xE1, 0, uint8_t(tiff.size() + 8), 'E', 'x', 'i',
                                   'f',  0,    0};
   segment.insert(segment.end(), tiff.begin(), tiff.end());
@@ -90,6 +94,8 @@ TEST(JpegProbe, ReadsTheOrientationInBothByteOrders) {
       auto info = probeJpeg(withExif(little, value));
       ASSERT_TRUE(info.ok());
       EXPECT_EQ(info->orientation, value);
+      for (uint16_t type : {4, 8, 9}) // LONG, SSHORT, SLONG
+        EXPECT_EQ(probeJpeg(withExif(little, value, type))->orientation, value) << type;
     }
 }
 
@@ -97,6 +103,7 @@ TEST(JpegProbe, TakesASenselessOrientationAsNone) {
   EXPECT_EQ(probeJpeg(withExif(true, 0))->orientation, 1);
   EXPECT_EQ(probeJpeg(withExif(true, 9))->orientation, 1);
   EXPECT_EQ(probeJpeg(withExif(true, 6, 2))->orientation, 1) << "wrong type";
+  EXPECT_EQ(probeJpeg(withExif(true, 0x10006, 4))->orientation, 1);
   auto file = withExif(true, 6);
   file[12 + 4] = 0xFF; // the directory lies outside the segment
   file[12 + 7] = 0xFF;

@@ -42,6 +42,7 @@ TEST(Npy, Headers) {
   EXPECT_EQ(messageOf(npy(dictionaryOf("'|u1'", "(5,)"), 5, 2)), "u8[5]");
   EXPECT_EQ(messageOf(npy(dictionaryOf("'|b1'", "(2, 0, 7)"), 0, 3)), "bool[2, 0, 7]");
   EXPECT_EQ(messageOf(npy(dictionaryOf("'<i8'", "(1,)", "True"), 8)), "i64[1]");
+  EXPECT_EQ(messageOf(npy(dictionaryOf("'<f4'", "(3L, 4L)"), 48)), "f32[3, 4]") << "Python 2";
   EXPECT_EQ(readNpyHeader(npy(dictionaryOf("'<i8'", "(1,)"), 8))->data,
             npy("", 0).size() - 1 + dictionaryOf("'<i8'", "(1,)").size() + 1);
 }

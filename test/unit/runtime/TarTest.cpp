@@ -117,6 +117,8 @@ TEST(Tar, DamageAndTruncation) {
                                        "and the file ends after 1700");
   EXPECT_EQ(list(tar.substr(0, 1100)),
             "truncated tar file: it ends after 1100 bytes, inside a header");
+  EXPECT_EQ(list(tar.substr(0, 1536 + 600)), "truncated tar file: it ends after 2136 bytes, inside "
+                                             "what fills up the block of a member");
   EXPECT_EQ(list(""), "truncated tar file: it ends after 0 bytes, inside a header");
   std::string changed = tar;
   changed[1024] = 'X';
@@ -231,12 +233,21 @@ TEST_F(Shards, OneFileOrAList) {
   EXPECT_EQ(source->rowName(0), "2.tar:002");
 }
 
+TEST_F(Shards, CapitalLettersOfTheirNamesMeanNothing) {
+  files.addFile("/data/3.TAR", member("a.jpg", "1") + member("a.cls", "3") + end);
+  EXPECT_EQ(open()->length(), 5);
+}
+
 TEST_F(Shards, Messages) {
   files.addFile("/data/3.tar", member("a.jpg", "1") + member("a.jpg", "2") + end);
   EXPECT_EQ(failure(), "/data/3.tar: member `a.jpg` is there twice");
   files.addFile("/data/3.tar", member("a.jpg", "1").substr(0, 512));
   EXPECT_EQ(failure(), "/data/3.tar: truncated tar file: `a.jpg` has 1 bytes from byte 512 on, and "
                        "the file ends after 512");
+  files.addFile("/data/shard-000", member("a.jpg", "1") + end);
+  options.path = "/data/shard-000";
+  EXPECT_EQ(failure(),
+            "/data/shard-000 is no list of tar files; the name of a tar file ends in .tar");
   options.path = "/data/empty";
   files.addFolder("/data/empty");
   EXPECT_EQ(failure(), "folder /data/empty has no .tar files");

@@ -283,12 +283,29 @@ private:
   uint64_t behind = 0;
 };
 
+/// The next packet without what fills no frame of raw samples: the byte that evens out a chunk of
+/// AIFF, and the end of a file that is cut. Decoders take the frames, and refuse the rest.
+bool nextWhole(Input &input, AVPacket &packet, const AVCodecParameters &of) {
+  const bool isRaw = of.codec_id < AV_CODEC_ID_ADPCM_IMA_QT;
+  const int frame =
+      isRaw ? av_get_exact_bits_per_sample(of.codec_id) / 8 * of.ch_layout.nb_channels : 0;
+  while (input.next(packet)) {
+    if (frame <= 0)
+      return true;
+    av_shrink_packet(&packet, packet.size - packet.size % frame);
+    packet.flags &= ~AV_PKT_FLAG_CORRUPT; // that it was to be longer
+    if (packet.size > 0)
+      return true;
+  }
+  return false;
+}
+
 bool isError(int code) { return code < 0 && code != AVERROR(EAGAIN) && code != AVERROR_EOF; }
 
 } // namespace
 
 uint32_t soundLibrary() {
-  constexpr uint32_t rules = 2; // of what is damaged; raised where kept indices say otherwise
+  constexpr uint32_t rules = 3; // of what is damaged; raised where kept indices say otherwise
   return (avcodec_version() + rules) * 31u ^ uint32_t(av_get_cpu_flags());
 }
 
@@ -401,7 +418,7 @@ SoundIndex SoundIndex::make(const pst_video_bytes &file) {
       one.count += uint32_t(count);
     }
   };
-  while (input.next(*packet)) {
+  while (nextWhole(input, *packet, *index.parameters)) {
     if (index.packets.size() == maxPackets)
       throw Failure{PST_VIDEO_LIMIT, "the sound has too many packets"};
     SoundPacket one;
@@ -712,7 +729,8 @@ private:
       inputAt = 0;
     }
     for (; inputAt <= at; ++inputAt)
-      if (!input->next(*packet) || (inputAt == at && uint32_t(packet->size) != one.size))
+      if (!nextWhole(*input, *packet, *index.parameters) ||
+          (inputAt == at && uint32_t(packet->size) != one.size))
         throw Failure{PST_VIDEO_CORRUPT, "the packets are not those of the index"};
   }
 
