@@ -122,7 +122,15 @@ runtime::Result<Json> index(const std::string &path, const pst_prepare_options &
 
 runtime::Result<Json> pack(const std::string &path, const std::string &out,
                            const pst_prepare_options &options) {
+  // Before there is a folder: in the data, it would be a class.
   std::error_code why;
+  if (!fs::is_directory(path, why))
+    return runtime::Error{runtime::Code::NotFound, path + " is not a folder"};
+  if (const fs::path inside = fs::weakly_canonical(out, why),
+      data = fs::weakly_canonical(path, why);
+      runtime::liesWithin(inside.string(), data.string()))
+    return runtime::Error{runtime::Code::InvalidArgument,
+                          out + " lies in " + path + ": it would be a class"};
   fs::create_directories(out, why);
   if (why)
     return runtime::Error{runtime::Code::Io, "cannot make folder " + out + ": " + why.message()};

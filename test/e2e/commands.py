@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every command once, as a new user would try it."""
 import os
+import stat
 import subprocess
 import time
 
@@ -79,6 +80,14 @@ class Commands(ToolTest):
                                           capture_output=True, check=False)
                     self.assertIn(f"penstock: error: cannot write to stdout{said}", done.stderr)
                     self.assertIn("code 1\n", done.stderr)
+
+    def test_a_pipe_is_written_to_and_stays(self):
+        pipe = os.path.join(self.folder, "pipe")
+        os.mkfifo(pipe)
+        reader = subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE)
+        self.run_tool("explain", self.rows(), "--svg", pipe)
+        self.assertIn(b"</svg>", reader.communicate(timeout=60)[0])
+        self.assertTrue(stat.S_ISFIFO(os.stat(pipe).st_mode))
 
     def test_the_table_of_a_run_says_what_is_counted(self):
         make_folder(self.data)

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import time
 
-from support import ToolTest, make_folder, main, read_hashes
+from support import ROOT, ToolTest, make_folder, main, read_hashes
 
 KILLS = int(os.environ.get("PENSTOCK_KILLS", 50))
 
@@ -149,6 +149,19 @@ def shared_memory():
 
 
 class Interrupt(ToolTest):
+    def test_what_is_not_begun_ends_at_once(self):
+        """While it compiles there is no session to cancel: not one data set is opened behind it."""
+        pipe = os.path.join(ROOT, "bench", "pipelines", "views_40.pipe")
+        nowhere = os.path.join(self.folder, "nowhere")
+        process = subprocess.Popen(self.command("run", pipe, "--no-cache", "--set", f"root={nowhere}"), stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True, env=self.environment())
+        masked = f"/proc/{process.pid}/status"
+        while "SigBlk:\t0000000000000000" in open(masked).read():  # until it takes signals itself
+            self.assertIsNone(process.poll())
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+        self.assertEqual((process.returncode, said), (130, "interrupted\n"))
+
     def test_ctrl_c_ends_soon_and_leaves_nothing(self):
         make_folder(self.data)
         before = shared_memory()

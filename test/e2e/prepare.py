@@ -160,6 +160,14 @@ class Index(Prepared):
 
 
 class Pack(Prepared):
+    def test_what_is_refused_leaves_no_folder(self):
+        """One in the data would be a class without images."""
+        inside, elsewhere = os.path.join(self.data, "shards"), os.path.join(self.folder, "elsewhere")
+        self.assertIn("it would be a class", self.run_tool("pack", self.data, inside, expect=1).stderr)
+        self.assertFalse(os.path.exists(inside))
+        self.assertIn("is not a folder", self.run_tool("pack", self.data + "none", elsewhere, expect=1).stderr)
+        self.assertFalse(os.path.exists(elsewhere))
+
     def pack(self, out, *arguments, expect=0):
         return self.run_tool("pack", self.data, out, "--shard-size", "40k", "--json", *arguments, expect=expect)
 

@@ -54,7 +54,22 @@ static bool writeAll(int file, std::string_view text) {
   return true;
 }
 
+static bool cannotWrite(const std::string &path) {
+  std::fprintf(stderr, "penstock: error: cannot write %s: %s\n", path.c_str(),
+               std::strerror(errno));
+  return false;
+}
+
 bool penstock::cli::replaceFile(const std::string &path, const std::string &text) {
+  struct stat there{};
+  if (stat(path.c_str(), &there) == 0 && !S_ISREG(there.st_mode)) {
+    // A device or a pipe is written to: a file in its place would be the end of it for all.
+    const int file = open(path.c_str(), O_WRONLY | O_CLOEXEC);
+    const bool good = (file >= 0 && writeAll(file, text)) || cannotWrite(path);
+    if (file >= 0)
+      close(file);
+    return good;
+  }
   std::error_code ignored;
   const fs::path target = fs::weakly_canonical(path, ignored);
   // Always the same name, so that what a killed process left is used again.
@@ -65,8 +80,7 @@ bool penstock::cli::replaceFile(const std::string &path, const std::string &text
                     (stat(target.c_str(), &old) != 0 || fchmod(file, old.st_mode & 07777) == 0) &&
                     rename(fresh.c_str(), target.c_str()) == 0;
   if (!good) {
-    std::fprintf(stderr, "penstock: error: cannot write %s: %s\n", path.c_str(),
-                 std::strerror(errno));
+    cannotWrite(path);
     if (file >= 0)
       unlink(fresh.c_str());
   }

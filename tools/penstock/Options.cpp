@@ -110,7 +110,7 @@ void RunOptions::addTo(Command &command) {
       .typeName("GPU")
       .group(group);
   command.option("--prefetch", prefetch, "batches prepared ahead; default: 2")
-      .within(0, 4096)
+      .within(0, 1024)
       .group(group);
   command
       .option("--on-error", onError,

@@ -75,6 +75,14 @@ double penstock::cli::elementValue(pst_dtype dtype, const char *element) {
   return 0;
 }
 
+std::string penstock::cli::elementText(pst_dtype dtype, const char *element) {
+  if (dtype == PST_I64)
+    return std::to_string(read<int64_t>(element));
+  char text[32];
+  std::snprintf(text, sizeof text, "%.10g", elementValue(dtype, element));
+  return text;
+}
+
 static void visitAxis(const pst_output &output, int32_t axis, const char *data,
                       const std::function<void(const char *)> &visit) {
   if (axis == output.rank)

@@ -15,6 +15,8 @@ const char *dtypeName(pst_dtype dtype);
 int64_t dtypeBytes(pst_dtype dtype);
 /// One element as a number.
 double elementValue(pst_dtype dtype, const char *element);
+/// An element in digits: integers with all of them.
+std::string elementText(pst_dtype dtype, const char *element);
 /// Visits every element, last axis fastest.
 void forEachElement(const pst_output &output, const std::function<void(const char *)> &visit);
 

@@ -6,9 +6,10 @@
 #include "tools/penstock/Options.h"
 #include "tools/penstock/Progress.h"
 #include "tools/penstock/Session.h"
-#include <csignal>
+#include <chrono>
 #include <nlohmann/json.hpp>
 #include <unistd.h>
+#include <utility>
 
 using namespace penstock::cli;
 
@@ -19,7 +20,10 @@ public:
   explicit Line(bool quiet) : visible(!quiet && isatty(STDERR_FILENO)) {}
 
   int update(uint64_t done, uint64_t total) {
-    if (interrupted())
+    // Until here nothing was written, and an interrupt ended the process.
+    if (!std::exchange(begun, true))
+      interrupts.whenSeen([] {});
+    if (interrupts.seen())
       return 1;
     const auto now = std::chrono::steady_clock::now();
     if (!visible || (now < next && done < total))
@@ -35,19 +39,10 @@ public:
     if (drawn)
       std::fputs("\r\033[K", stderr);
   }
-  /// Interrupts are blocked in all threads; this one is taken here.
-  bool interrupted() {
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGTERM);
-    const timespec now{0, 0};
-    seen = seen || sigtimedwait(&set, nullptr, &now) > 0;
-    return seen;
-  }
 
 private:
-  bool visible, drawn = false, seen = false;
+  Interrupts interrupts;
+  bool visible, drawn = false, begun = false;
   const std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
   std::chrono::steady_clock::time_point next = begin;
 };
@@ -58,7 +53,6 @@ int penstock::cli::prepare(pst_prepare_options &options,
                            const std::function<pst_status(pst_text **)> &work,
                            const std::function<void(const nlohmann::ordered_json &)> &print,
                            bool json) {
-  blockInterrupts();
   Line line(json);
   options.progress_context = &line;
   options.progress = [](void *context, uint64_t done, uint64_t total) {

@@ -6,6 +6,8 @@
 #include "tools/penstock/Files.h"
 #include "tools/penstock/Progress.h"
 #include "tools/penstock/Session.h"
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -155,12 +157,13 @@ static bool writeHashes(std::ostream &file, const pst_batch *batch) {
 }
 
 static int cannotWrite(const std::string &path) {
-  std::fprintf(stderr, "penstock: error: cannot write %s\n", path.c_str());
+  std::fprintf(stderr, "penstock: error: cannot write %s: %s\n", path.c_str(),
+               std::strerror(errno));
   return exitError;
 }
 
-static int runAll(const State &state, const pst_program *program, pst_session *session) {
-  const CancelOnInterrupt interrupt(session);
+static int runAll(const State &state, const pst_program *program, pst_session *session,
+                  const Interrupts &interrupts) {
   pst_session_info info{};
   info.size = sizeof info;
   pst_session_get_info(session, &info);
@@ -219,7 +222,7 @@ static int runAll(const State &state, const pst_program *program, pst_session *s
     return exitError;
   if (!state.json)
     std::fputs(summary(session).c_str(), stdout);
-  if (interrupt.interrupted()) {
+  if (interrupts.seen()) {
     std::fputs("interrupted\n", stderr);
     return exitInterrupted;
   }
@@ -227,14 +230,17 @@ static int runAll(const State &state, const pst_program *program, pst_session *s
 }
 
 static int run(const State &state) {
-  blockInterrupts();
+  Interrupts interrupts;
   const ProgramPtr program = compile(state.compile);
   if (!program)
     return exitError;
   const SessionPtr session = openSession(program, state.run);
   if (!session || (!state.stateFile.empty() && !restoreState(session.get(), state.stateFile)))
     return exitError;
-  return runAll(state, program.get(), session.get());
+  interrupts.whenSeen([&session] { pst_session_cancel(session.get()); });
+  const int code = runAll(state, program.get(), session.get(), interrupts);
+  interrupts.whenSeen([] {}); // the session ends before they do
+  return code;
 }
 
 static void addOptions(Command &command, const std::shared_ptr<State> &state) {

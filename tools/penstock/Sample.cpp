@@ -70,7 +70,8 @@ static int run(const State &state) {
     const pst_output &output = *pst_sample_output(sample, i);
     std::printf("  output %s: %s", output.name, shapeText(output).c_str());
     if (output.rank == 0)
-      std::printf(" = %.9g", elementValue(output.dtype, static_cast<const char *>(output.data)));
+      std::printf(" = %s",
+                  elementText(output.dtype, static_cast<const char *>(output.data)).c_str());
     std::printf("\n");
   }
   std::printf("  hash %016llx\n", static_cast<unsigned long long>(pst_sample_content_hash(sample)));

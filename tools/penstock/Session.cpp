@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <sstream>
 #include <system_error>
+#include <unistd.h>
 
 using namespace penstock::cli;
 
@@ -103,31 +104,39 @@ static sigset_t interrupts() {
   return set;
 }
 
-void penstock::cli::blockInterrupts() {
+Interrupts::Interrupts() {
   const sigset_t set = interrupts();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
-}
-
-CancelOnInterrupt::CancelOnInterrupt(pst_session *session) {
-  const auto wait = [this, session] {
-    const sigset_t set = interrupts();
-    const timespec tick{0, 50'000'000};
-    while (!done)
-      if (sigtimedwait(&set, nullptr, &tick) > 0) {
-        seen = true;
-        pst_session_cancel(session);
-        return;
-      }
-  };
   try {
-    waiter = std::thread(wait);
-  } catch (const std::system_error &) { // then an interrupt ends the process
-    const sigset_t set = interrupts();
+    waiter = std::thread([this] { wait(); });
+  } catch (const std::system_error &) { // then an interrupt ends the process, whatever it does
     pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
   }
 }
 
-CancelOnInterrupt::~CancelOnInterrupt() {
+void Interrupts::wait() {
+  const sigset_t set = interrupts();
+  const timespec tick{0, 50'000'000};
+  while (!done) {
+    if (sigtimedwait(&set, nullptr, &tick) <= 0)
+      continue;
+    const std::lock_guard guard(lock);
+    wasSeen = true;
+    if (!action) {
+      std::fputs("interrupted\n", stderr);
+      _exit(exitInterrupted);
+    }
+    action();
+    return;
+  }
+}
+
+void Interrupts::whenSeen(std::function<void()> wanted) {
+  const std::lock_guard guard(lock);
+  action = std::move(wanted);
+}
+
+Interrupts::~Interrupts() {
   done = true;
   if (waiter.joinable())
     waiter.join();

@@ -5,6 +5,8 @@
 
 #include "tools/penstock/Program.h"
 #include <atomic>
+#include <functional>
+#include <mutex>
 #include <thread>
 
 namespace penstock::cli {
@@ -29,19 +31,25 @@ enum class Wanted { Batches, Samples };
 SessionPtr openSession(const ProgramPtr &program, const RunOptions &options,
                        Wanted wanted = Wanted::Batches);
 
-/// Blocks SIGINT and SIGTERM in this thread and all that it starts. Call it
-/// before any other thread exists.
-void blockInterrupts();
-
-/// While it lives, an interrupt cancels the session.
-class CancelOnInterrupt {
+/// While it lives, SIGINT and SIGTERM come to a thread of its own: they end the process at once,
+/// or do what whenSeen() was told. Made before any other thread is: those it starts leave them to
+/// it.
+class Interrupts {
 public:
-  explicit CancelOnInterrupt(pst_session *session);
-  ~CancelOnInterrupt();
-  bool interrupted() const { return seen; }
+  Interrupts();
+  ~Interrupts();
+  Interrupts(const Interrupts &) = delete;
+
+  /// From now on an interrupt calls this, once; one that came before has ended the process.
+  void whenSeen(std::function<void()> action);
+  bool seen() const { return wasSeen; }
 
 private:
-  std::atomic<bool> seen = false;
+  void wait();
+
+  std::mutex lock; ///< of `action`
+  std::function<void()> action;
+  std::atomic<bool> wasSeen = false;
   std::atomic<bool> done = false;
   std::thread waiter;
 };

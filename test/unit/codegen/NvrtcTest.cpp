@@ -131,7 +131,8 @@ TEST_F(NvrtcTest, TakesExamplesForEveryGeneration) {
     const auto frames = framesOf(*cubin);
     EXPECT_GT(frames.size(), 4u);
     for (const auto &[kernel, bytes] : frames)
-      EXPECT_LE(bytes, kernel.starts_with("pst_") ? 128u : 160u) << kernel << " on " << architecture;
+      EXPECT_LE(bytes, kernel.starts_with("pst_") ? 128u : 160u)
+          << kernel << " on " << architecture;
     const auto spilled = std::count_if(frames.begin(), frames.end(), [](const auto &frame) {
       return frame.first.starts_with("pst_") && frame.second > 0 && frame.second != 128;
     });
