@@ -143,6 +143,21 @@ bool Driver::readMachine() {
   return true;
 }
 
+/// A default as a user would write it.
+static std::string textOf(mlir::Attribute value) {
+  if (auto text = llvm::dyn_cast<mlir::StringAttr>(value))
+    return text.str();
+  if (auto number = llvm::dyn_cast<mlir::FloatAttr>(value)) {
+    char digits[32];
+    std::snprintf(digits, sizeof digits, "%.17g", number.getValueAsDouble());
+    return digits;
+  }
+  auto integer = llvm::cast<mlir::IntegerAttr>(value);
+  if (integer.getType().isInteger(1))
+    return integer.getValue().isZero() ? "false" : "true";
+  return std::to_string(integer.getInt());
+}
+
 bool Driver::load() {
   if (!checkPasses() || !checkTransfer() || !readMachine())
     return false;
@@ -160,7 +175,25 @@ bool Driver::load() {
   if (!module || !isOfStage(*stage))
     return false;
   readName();
+  if (*stage <= Stage::schedule)
+    readParameters();
   return true;
+}
+
+/// Those that are left for sessions, of a module that was read back: static ones are numbers in it.
+void Driver::readParameters() {
+  module->walk([&](pipe::ParamOp op) {
+    Parameter &parameter = parameterList.emplace_back();
+    parameter.name = op.getName().str();
+    const mlir::Type type = op.getType();
+    parameter.type = type.isInteger(64)  ? "int"
+                     : type.isInteger(1) ? "bool"
+                     : type.isF64()      ? "f64"
+                                         : "text"; // or a path: sessions take both alike
+    parameter.doc = op.getDoc().value_or("").str();
+    if (auto value = op.getDefaultValue())
+      parameter.defaultValue = textOf(*value);
+  });
 }
 
 /// Checks what a stage promises and no verifier of an op can see.

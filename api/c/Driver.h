@@ -49,6 +49,7 @@ private:
   /// Of a module at `pipe-opt`, the level that costs least; nothing after errors.
   std::optional<std::string> chooseTransfer();
   void readName();
+  void readParameters();
   bool runTo(Stage stage);
   /// False after errors; there is one then.
   bool run(mlir::PassManager &passes, Stage stage);

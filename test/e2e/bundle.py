@@ -74,6 +74,19 @@ class Bundles(ToolTest):
         self.assertGreater(os.path.getsize(self.bundle), 2 * alone)
         self.assertEqual(self.done(self.bundle, "--set", f"root={self.data}", program=self.runner).returncode, 0)
 
+    def test_a_stage_that_is_read_back(self):
+        """A stage that is read back keeps the parameters of sessions, so that it runs as the text does."""
+        stage = os.path.join(self.folder, "schedule.mlir")
+        with open(stage, "w") as file:
+            file.write(self.done("compile", PIPE, "--no-cache", "--target", LEVELS[0], "--emit", "schedule", *self.settings).stdout)
+        done = self.done("compile", stage, "--from", "schedule", "-o", self.bundle, "--target", LEVELS[0])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        given = ("--set", f"root={self.data}", "--set", "per_rank=8")
+        expected = self.hashes("run", PIPE, *given, *self.settings)
+        self.assertEqual(self.hashes(self.bundle, *given, program=self.runner), expected)
+        self.assertEqual(self.hashes("run", stage, "--from", "schedule", *given), expected)
+        self.assert_refused(self.done("run", stage, "--from", "schedule"), "parameter `root` needs a value")
+
     def test_parameters(self):
         pipe = os.path.join(self.folder, "scaled.pipe")
         with open(pipe, "w") as file:
