@@ -290,9 +290,10 @@ std::optional<Expression> KernelText::expression(Operation &op) {
       .Case([&](arith::MulIOp) { return written("*", bindMul); })
       .Case<arith::DivUIOp, arith::RemUIOp>([&](auto typed) -> Made { // of no negative number
         auto made = written(llvm::isa<arith::DivUIOp>(typed) ? "/" : "%", bindMul);
-        if (!isNarrow(typed.getLhs()) || typed.getLhs().template getDefiningOp<arith::DivUIOp>())
+        if (!isNarrow(typed.getLhs()))
           return made;
-        return Expression{"(u32)" + made->text, bindMul};
+        // Divided in 32 bits, and an index of 64 all the same: what is subtracted may be larger.
+        return Expression{"(i64)((u32)" + made->text + ")", bindUnary};
       })
       .Case([&](arith::FloorDivSIOp) -> Made { return called("pst_floor_div", operands); })
       .Case([&](arith::MinSIOp) -> Made { return called("pst_index_min", operands); })

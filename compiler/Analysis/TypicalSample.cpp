@@ -24,11 +24,16 @@ static Attribute numberOf(Type type, double value) {
     number.convert(real.getFloatSemantics(), APFloat::rmNearestTiesToEven, &loses);
     return FloatAttr::get(type, number);
   }
-  if (llvm::isa<IntegerType>(type))
-    return IntegerAttr::get(type, APInt(type.getIntOrFloatBitWidth(),
-                                        static_cast<uint64_t>(static_cast<int64_t>(value))));
-  return {};
+  if (!llvm::isa<IntegerType>(type) || std::isnan(value))
+    return {};
+  constexpr double most = 0x1p62; // far from where numbers overflow, whatever a text says
+  return IntegerAttr::get(
+      type, APInt(type.getIntOrFloatBitWidth(),
+                  static_cast<uint64_t>(static_cast<int64_t>(std::clamp(value, -most, most)))));
 }
+
+/// More turns of a loop are not imagined: what it leaves is not known then.
+static constexpr int64_t mostTurns = 1'000;
 
 static std::optional<double> doubleOf(Attribute attribute) {
   if (auto real = llvm::dyn_cast_if_present<FloatAttr>(attribute))
@@ -183,7 +188,8 @@ Attribute TypicalSample::loaded(LoadOp op) const {
 
 void TypicalSample::search(SearchOp op) {
   Block &body = op.getBody().front();
-  for (int64_t attempt = 0; attempt < static_cast<int64_t>(op.getTries()); ++attempt) {
+  const int64_t tries = std::min(static_cast<int64_t>(op.getTries()), mostTurns);
+  for (int64_t attempt = 0; attempt < tries; ++attempt) {
     known[body.getArgument(0)] = numberOf(body.getArgument(0).getType(), double(attempt));
     runAll(body);
     auto accept = llvm::cast<AcceptOp>(body.getTerminator());
@@ -203,6 +209,11 @@ void TypicalSample::repeat(RepeatOp op) {
   Block &body = op.getBody().front();
   const int64_t bound = static_cast<int64_t>(op.getBound());
   const int64_t count = std::clamp<int64_t>(integerOf(op.getCount()).value_or(bound), 0, bound);
+  if (count > mostTurns) {
+    for (Value result : op.getResults())
+      known.erase(result);
+    return;
+  }
   SmallVector<Attribute> carried;
   for (Value init : op.getInits())
     carried.push_back(valueOf(init));
@@ -281,9 +292,8 @@ void TypicalSample::run(Operation &op) {
           known[result] = valueOf(value);
       })
       .Case([&](BatchOp inner) {
-        batch = double(integerOf(inner.getSize()).value_or(int64_t(data.batch)));
-        if (inner.getBuckets())
-          batch = data.batch;
+        const auto size = integerOf(inner.getSize());
+        batch = size && !inner.getBuckets() ? std::max(1.0, double(*size)) : data.batch;
         runAll(inner.getBody().front());
       })
       .Default([&](Operation *other) {

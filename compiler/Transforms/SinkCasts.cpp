@@ -379,7 +379,9 @@ struct ViewOfPeer : OpRewritePattern<ViewOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ViewOp view, PatternRewriter &rewriter) const override {
     auto peer = view.getInput().getDefiningOp<PeerOp>();
-    if (!peer || !onlyViewsUse(view) || !peer->hasOneUse())
+    const bool isPeered = llvm::any_of(
+        view->getUsers(), [](Operation *user) { return llvm::isa<PeerOp, PeersOp>(user); });
+    if (!peer || !onlyViewsUse(view) || !peer->hasOneUse() || isPeered)
       return rewriter.notifyMatchFailure(view, "it is not a peer's only user");
     if (!view.getSymbols().empty() || !tensorOf(view).isStatic())
       return rewriter.notifyMatchFailure(view, "its scalars are not the peer's");
@@ -404,6 +406,8 @@ FailureOr<Value> convertedFrom(Operation *reader, Operation *producer, PatternRe
       return rewriter.notifyMatchFailure(reader, "the map reads other values");
     source = input;
   }
+  if (source && source.getDefiningOp<PeerOp>())
+    return rewriter.notifyMatchFailure(reader, "it would be a peer's peer, which has no buffer");
   NamedTensorType made = tensorOf(producer->getResult(0));
   if (!source || !tensorOf(source).isStatic() || tensorOf(source).getRank() != made.getRank() ||
       scalarBytes(tensorOf(source).getElementType()) > scalarBytes(made.getElementType()))

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The passes must not change a bit.
+#include "compiler/Analysis/TransferCost.h"
 #include "compiler/Pipelines/Pipelines.h"
+#include "compiler/Schedules/Passes.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassInstrumentation.h"
@@ -9,6 +11,7 @@
 #include "runtime/abi/transfer.h"
 #include "test/differential/Candidates.h"
 #include "llvm/Support/raw_ostream.h"
+#include <cmath>
 
 using namespace penstock::reference;
 
@@ -87,6 +90,23 @@ std::vector<Candidate> passCandidates() {
          selection.transfer =
              transferLevels[inputs.seed / passes.size() % std::size(transferLevels)];
          return afterPasses(module, inputs, selection, /*afterEach=*/false);
+       }},
+      {"what transfers cost", // of any pipeline: numbers, and no bit changed
+       [](mlir::ModuleOp module, const BatchInputs &inputs) {
+         Outcome outcome;
+         mlir::PassManager passes(module.getContext());
+         pipelines::buildOptPipeline(passes, {});
+         pipelines::buildKernelsPipeline(passes, {});
+         passes.addPass(schedules::createPlaceKernels());
+         if (mlir::failed(passes.run(module))) {
+           outcome.refused = "a pass fails";
+           return outcome;
+         }
+         const analysis::CutCosts costs = analysis::costsOf(module, {}, 4);
+         if (!std::isfinite(costs.bytes() + costs.hostOperations + costs.gpuOperations))
+           outcome.refused = "the costs are no numbers";
+         outcome.result = Interpreter(module).run(inputs);
+         return outcome;
        }},
   };
 }

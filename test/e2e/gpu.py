@@ -64,6 +64,17 @@ PIPELINES = {
     output bands: f32[n, t, freq] = row.wave |> kaldi_fbank(povey_window(400), 160, 40, 20Hz .. 8kHz, 16kHz, dither = 0.1) |> time_mask(4)
     output room: f32[n, t] = row.wave |> reverberate(rename(row.wave[t = 0 .. 300], t, tap), 128) |> pitch_shift(12.0, 16kHz)
   }""",
+    # Sums over whole pictures go over one number, which is taken apart: places below 0 are among what is made of it.
+    "whole": """  for row in synthetic(6, x = f32[h = 64, w = 48], s = -40 .. 40)
+  let split = split(row.x, w, k, 4)
+  batch 3 {
+    output edge: f32[n] = sum(extend(row.x, h, 2, 3, edge) over [h, w])
+    output turned: f32[n] = sum(extend(row.x, w, 5, 2, reflect) over [h, w])
+    output again: f32[n] = sum(extend(extend(row.x, h, 3, 1, wrap), w, 2, 2, symmetric) over [h, w])
+    output below: i64[n] = count(map (i in 0 .. 64, j in 0 .. 48) { i - j < row.s } over [i, j])
+    output half: f32[n] = max(map (i in 0 .. 64, j in 0 .. 48) { row.x[h = i / 2, w = j / 2] } over [i, j])
+    output merged: f32[n] = sum(merge(split, w, h) over [k, w])
+  }""",
     "table": """  for row in synthetic(12, x = f32[k = 400])
   batch 4 { output spectrum: f32[n, freq, part] = fft(map (v in row.x) { if v < 1e6 then v else 0.5 }, k) }""",
 }

@@ -3,6 +3,7 @@
 
 Expected values are computed here, by hand or with NumPy.
 """
+import math
 import os
 import re
 
@@ -148,6 +149,69 @@ fn ends(x: u8[w]) -> i32[w] {
         found = self.scalars({"a": ("u8[n, h, w, c]", "invert(row.x)"), "x": ("u8[n, h, w, c]", "row.x")},
                              top="use vision\nfn invert(x: u8[]) -> u8[] = map (p in x) { p / 2 }")
         numpy.testing.assert_array_equal(found["a"], found["x"] // 2)
+
+
+    def test_axes_that_ride_along_are_not_the_functions_own(self):
+        """Whatever they are called: a library's axes are its own business."""
+        calls = {"rotate90(row.x)": ("u8", "h, w, c"), "equalize(row.x)": ("u8", "h, w, c"), "autocontrast(row.x)": ("u8", "h, w, c"), "pillow_blur(row.x, 1.0)": ("u8", "h, w, c"),
+                 "looped(row.y, 20)": ("f32", "t"), "stft(row.y, hann_window(8), 8, 4)": ("f32", "t, freq, part"), "speed(row.y, 1.25, 16kHz)": ("f32", "t"),
+                 "lowpass(row.y, 16kHz, 1kHz)": ("f32", "t"), "istft(stft(row.y, hann_window(8), 8, 4), hann_window(8), 8, 4, 60)": ("f32", "t")}
+        expected = {}
+        for axis in ("other", "o", "turned", "k", "bin", "i", "q", "r", "s", "j", "out", "band", "order"):
+            outputs = "\n".join(f"  output y{i}: {kind}[n, {axis}, {axes}] = {call}" for i, (call, (kind, axes)) in enumerate(calls.items()))
+            found = self.sample(f"""use vision, audio
+pipeline test() {{
+  for row in synthetic(4, x = u8[{axis} = 2, h = 4, w = 4, c = rgb], y = f32[{axis} = 2, t = 64])
+  batch 2 {{
+{outputs}
+  }}
+}}""")
+            self.assertEqual(len(found), len(calls))
+            expected = expected or found
+            for name, values in found.items():
+                numpy.testing.assert_array_equal(values, expected[name], f"{axis}: {name}")
+        self.refused("""use audio
+pipeline test() {
+  for row in synthetic(4, y = f32[freq = 2, t = 64])
+  batch 2 { output y: f32[n, t, freq, part] = stft(row.y, hann_window(8), 8, 4) }
+}""", "`stft` makes an axis `freq`, and the argument has one of that name that rides along", "hint: give that one another name before: `rename(x, freq, other)`")
+
+    def test_a_field_is_one_number_however_often_it_is_named(self):
+        found = self.scalars({"y": ("u8[n, w]", "row.x[h = 0, c = 0, w = row.label .. row.label + 0 + 1]")}, lets="")
+        self.assertEqual(found["y"].shape, (1,))
+
+    def test_remainders_of_the_smallest_numbers(self):
+        pairs = [(1.0, 2.0 ** -1023), (3.5e-323, 1e-323), (3.0, 1e-310), (-7.25, 5e-324), (1e-310, 3e-311), (2.0 ** 60, 1e-308), (5.5, 2.25)]
+        found = self.scalars({f"r{i}": ("f64[n]", f"(zero + {a!r}) % (zero + {b!r})") for i, (a, b) in enumerate(pairs)}, lets="let zero = f64(row.label) * 0.0")
+        self.assertEqual([float(found[f"r{i}"]) for i in range(len(pairs))], [math.fmod(a, b) for a, b in pairs])
+
+    def test_a_quarter_turn_has_the_other_size(self):
+        found = self.scalars({f"y{i}": (f"u8[n, h = {h}, w = {w}]", f"rotate(row.x[c = 0, h = 0 .. 3], {angle}, expand = true)")
+                              for i, (angle, h, w) in enumerate((("90deg", 6, 3), ("-90deg", 6, 3), ("270deg", 6, 3), ("180deg", 3, 6)))} |
+                             {"x": ("u8[n, h, w]", "row.x[c = 0, h = 0 .. 3]")}, top="use vision")
+        for i, turns in enumerate((1, -1, 3, 2)):
+            numpy.testing.assert_array_equal(found[f"y{i}"], numpy.rot90(found["x"], turns))
+
+    def test_a_peer_of_what_was_made_of_a_peer(self):
+        """A pass that moves what is computed behind the peer may not leave a peer's peer."""
+        path = self.write("""pipeline test() {
+  for row in synthetic(12, x = f32[h = 3, w = 4])
+  let x = row.x
+  batch 4 {
+    let other = draw permutation(n)
+    let second = draw permutation(n)
+    output y: f32[n, h, w] = (x[n = other] * 2.0)[n = second]
+    output z: f32[n, h, w] = reverse(x[n = other], h)[n = second]
+  }
+}""")
+        def hashes(*arguments):
+            out = os.path.join(self.folder, "hashes")
+            self.run_tool("run", path, "--hashes", out, *arguments)
+            with open(out) as file:
+                text = file.read()
+            os.remove(out)
+            return text
+        self.assertEqual(hashes(), hashes("--disable-pass", "sink-casts"))
 
 
 class Tensors(LanguageTest):

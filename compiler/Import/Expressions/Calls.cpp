@@ -176,7 +176,8 @@ Val Expressions::callFn(const dsl::FnDecl &fn, Frame callee, const Val &first,
   }
   const bool isPrelude = callee.file && callee.file->moduleName == dsl::preludeName;
   const int64_t drawsBefore = draws.count;
-  Val result = callBody(fn, std::move(callee), range);
+  const std::vector<std::string> renamed = renameRiding(fn, callee);
+  Val result = renamedBack(callBody(fn, std::move(callee), range), renamed, fn, range);
   if (isPrelude && draws.count != drawsBefore)
     draws.show(result, fn.name.text);
   if (first.is(Kind::Record) && result.is(Kind::Record) && !fn.params.empty() &&

@@ -10,6 +10,7 @@
 #include "compiler/Import/Values/Draws.h"
 
 #include <array>
+#include <set>
 
 namespace penstock::importer {
 
@@ -126,6 +127,15 @@ private:
   Val callNamed(const dsl::Name &name, std::vector<Argument> args, dsl::SourceRange range);
   /// \param first  the first argument, whose unnamed fields ride along.
   Val callFn(const dsl::FnDecl &fn, Frame callee, const Val &first, dsl::SourceRange range);
+  /// Names that are axes of a function's own, or of those that it calls.
+  const std::set<std::string> &ownAxes(const dsl::FnDecl &fn);
+  std::map<const dsl::FnDecl *, std::set<std::string>> fnAxes;
+  /// Gives axes that ride along other names inside, where the function has such of its own. Returns
+  /// which.
+  std::vector<std::string> renameRiding(const dsl::FnDecl &fn, Frame &callee);
+  /// Gives them their names again in what it returns.
+  Val renamedBack(Val value, const std::vector<std::string> &renamed, const dsl::FnDecl &fn,
+                  dsl::SourceRange range);
   Val callBody(const dsl::FnDecl &fn, Frame callee, dsl::SourceRange range);
   /// A function over a record that no overload takes whole: field by field.
   std::optional<Val> callByField(const dsl::Name &name, const std::vector<const dsl::FnDecl *> &fns,

@@ -52,6 +52,7 @@ private:
   Val scatter(const std::vector<Argument> &args, dsl::SourceRange range);
   // Reshape.cpp
   Val reverse(Args args, dsl::SourceRange range);
+  std::map<std::pair<const void *, std::string>, Val> fields; ///< of rows, that were read
   Val rename(Args args, dsl::SourceRange range);
   Val extend(Args args, dsl::SourceRange range);
   Val frames_(Args args, dsl::SourceRange range);

@@ -8,6 +8,10 @@
 using namespace penstock::importer;
 
 Val Intrinsics::rowField(const Val &row, const std::string &name, dsl::SourceRange range) {
+  // One value however often it is named: what is compared by it is the same number then.
+  Val &known = fields[{row.ir.getAsOpaquePointer(), name}];
+  if (!known.is(Kind::Poison))
+    return known;
   // Beside the row, so that a field read in the batch block is not part of it.
   mlir::OpBuilder::InsertionGuard guard(base);
   if (mlir::Operation *op = row.ir.getDefiningOp())
@@ -32,7 +36,7 @@ Val Intrinsics::rowField(const Val &row, const std::string &name, dsl::SourceRan
     result.ir = base.create<pipe::FieldOp>(here, column.type, row.ir, name, sizes);
     if (!column.seen.empty())
       result.ir = permute(result.ir, column.seen);
-    return result;
+    return known = result;
   }
   auto report = error(range, "a row has no field " + quote(name));
   std::string near = dsl::nearest(name, names), all;

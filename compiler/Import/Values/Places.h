@@ -49,6 +49,10 @@ public:
   [[noreturn]] void failAxis(dsl::SourceRange range, const std::string &what,
                              const std::string &axis, const Val &value, dsl::SourceRange origin);
   [[noreturn]] void notYet(dsl::SourceRange range, std::string what);
+  /// What stands there.
+  std::string_view textOf(dsl::SourceRange range) const {
+    return sources.text(range.file).substr(range.begin, range.end - range.begin);
+  }
   /// Attaches where the value of an expression comes from.
   void noteValue(dsl::Diagnostics::Report &report, const dsl::Expr *expr, const Val &value);
 

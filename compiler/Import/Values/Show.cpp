@@ -32,7 +32,8 @@ std::string Places::show(const std::vector<Dim> &dims, mlir::Type element) const
   text += "[";
   for (const Dim &dim : dims) {
     const Axis &axis = dim.axis;
-    text += (&dim == &dims.front() ? "" : ", ") + axis.name;
+    const llvm::StringRef name = llvm::StringRef(axis.name).rtrim('\''); // as its caller calls it
+    text += (&dim == &dims.front() ? "" : ", ") + name.str();
     if (!axis.metadata.empty())
       text += ": " + axis.metadata;
     else if (axis.isStatic())

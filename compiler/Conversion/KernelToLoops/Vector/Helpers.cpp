@@ -58,7 +58,12 @@ func::FuncOp penstock::conversion::fmodHelper(OpBuilder &b, Location loc) {
           OpBuilder::InsertionGuard guard(b);
           b.setInsertionPointToStart(computed.thenBlock());
           auto [ex, mx] = split(x);
-          auto [ey, my] = split(y);
+          auto [exponent, mantissa] = split(y);
+          // The first bit of a subnormal divisor goes where a normal one has it: one subtraction is
+          // then enough for each bit.
+          Value up =
+              l.sub(b.create<LLVM::CountLeadingZerosOp>(loc, i64, mantissa, false), l.i64(11));
+          Value my = b.create<arith::ShLIOp>(loc, mantissa, up), ey = l.sub(exponent, up);
           Value steps = l.sub(ex, ey);
           auto reduce = [&](Value m, Value divisor) {
             Value less = l.sub(m, divisor);

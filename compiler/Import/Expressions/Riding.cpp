@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Axes of an argument that a function's parameters do not name, and that ride along.
+//
+// A function may have axes of its own, of a map or a result, and nobody who calls it knows their
+// names. An axis of the same name that rides along has another one inside, which no text can write.
+#include "compiler/Import/Expressions/Expressions.h"
+#include "dsl/AST/AST.h"
+
+using namespace penstock::importer;
+namespace dsl = penstock::dsl;
+
+static constexpr char insideMark = '\'';
+
+namespace {
+
+/// The names that stand in a function's text: all of them, and those that may be axes of its own:
+/// what a binder counts (`k in`), what stands between brackets (`[k = 0 .. 3]`, `f32[k]`), and what
+/// is handed over and is no value (`rename(x, h, k)`).
+struct Words {
+  std::set<std::string> all, axes;
+
+  void add(std::string_view text, const std::set<std::string> &values);
+};
+
+bool isPartOfName(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
+
+} // namespace
+
+void Words::add(std::string_view text, const std::set<std::string> &values) {
+  std::string brackets = "{";
+  char before = ' ';
+  for (size_t at = 0; at < text.size();) {
+    const char c = text[at];
+    if (text.substr(at, 2) == "//") {
+      at = std::min(text.find('\n', at), text.size());
+      continue;
+    }
+    if (!isPartOfName(c)) {
+      if (c == '(' || c == '[' || c == '{')
+        brackets += c;
+      else if ((c == ')' || c == ']' || c == '}') && brackets.size() > 1)
+        brackets.pop_back();
+      if (!std::isspace(static_cast<unsigned char>(c)))
+        before = c;
+      ++at;
+      continue;
+    }
+    size_t end = at, next;
+    while (end < text.size() && isPartOfName(text[end]))
+      ++end;
+    for (next = end; next < text.size() && std::isspace(static_cast<unsigned char>(text[next]));)
+      ++next;
+    const std::string name(text.substr(at, end - at));
+    const char behind = next < text.size() ? text[next] : ' ';
+    const bool isFirst = before == brackets.back() || before == ',';
+    const bool isBound = text.substr(next, 3) == "in ";
+    const bool isBetween = brackets.back() == '[' && isFirst &&
+                           (behind == '=' || behind == ',' || behind == ']' || behind == ':');
+    const bool isGiven = brackets.back() == '(' && isFirst && (behind == ',' || behind == ')') &&
+                         !values.contains(name);
+    all.insert(name);
+    if (isBound || isBetween || isGiven)
+      axes.insert(name);
+    before = 'a';
+    at = end;
+  }
+}
+
+const std::set<std::string> &Expressions::ownAxes(const dsl::FnDecl &fn) {
+  const auto [found, isNew] = fnAxes.try_emplace(&fn);
+  if (!isNew)
+    return found->second;
+  Words words;
+  std::vector<const dsl::FnDecl *> open = {&fn};
+  std::set<const dsl::FnDecl *> seen = {&fn};
+  while (!open.empty()) {
+    const dsl::FnDecl &next = *open.back();
+    open.pop_back();
+    std::set<std::string> values;
+    for (const dsl::Param &param : next.params)
+      values.insert(param.name.text);
+    for (const dsl::LetDecl &let : next.body.lets)
+      values.insert(let.name.text);
+    Words found;
+    // Of what it calls, also the axes that a result has.
+    const uint32_t begin = &next == &fn ? fn.body.range.begin : next.name.range.begin;
+    found.add(textOf({next.range.file, begin, next.range.end}), values);
+    words.axes.insert(found.axes.begin(), found.axes.end());
+    for (const std::string &name : found.all)
+      for (const dsl::FnDecl *called : program.findFns(*program.fileOf(next.range), name))
+        if (seen.insert(called).second)
+          open.push_back(called);
+  }
+  return fnAxes[&fn] = std::move(words.axes);
+}
+
+std::vector<std::string> Expressions::renameRiding(const dsl::FnDecl &fn, Frame &callee) {
+  std::vector<std::string> renamed;
+  std::set<std::string, std::less<>> known; // the caller's names that the function has been told
+  for (const auto &[parameter, axis] : callee.axes)
+    known.insert(axis);
+  for (const auto &[name, value] : callee.values)
+    if (value.is(Kind::List))
+      for (const Val &word : value.parts)
+        known.insert(word.word);
+  for (const dsl::Param &param : fn.params) {
+    const auto bound = callee.values.find(param.name.text);
+    if (bound == callee.values.end() || !bound->second.is(Kind::Tensor))
+      continue;
+    std::vector<Dim> all = dims(bound->second.ir);
+    bool any = false;
+    for (Dim &dim : all) {
+      const bool isDeclared = llvm::any_of(param.type.axes, [&](const dsl::AxisType &axis) {
+        const auto passed = callee.axes.find(axis.name.text);
+        return (passed == callee.axes.end() ? axis.name.text : passed->second) == dim.axis.name;
+      });
+      if (isDeclared || known.contains(dim.axis.name))
+        continue;
+      if (!ownAxes(fn).contains(dim.axis.name))
+        continue;
+      if (!llvm::is_contained(renamed, dim.axis.name))
+        renamed.push_back(dim.axis.name);
+      dim.axis.name += insideMark;
+      any = true;
+    }
+    if (any)
+      bound->second.ir = retype(bound->second.ir, all);
+  }
+  return renamed;
+}
+
+Val Expressions::renamedBack(Val value, const std::vector<std::string> &renamed,
+                             const dsl::FnDecl &fn, dsl::SourceRange range) {
+  if (renamed.empty())
+    return value;
+  for (Val &part : value.parts)
+    if (value.is(Kind::Record))
+      part = renamedBack(std::move(part), renamed, fn, range);
+  if (!value.is(Kind::Tensor))
+    return value;
+  std::vector<Dim> all = dims(value.ir);
+  bool any = false;
+  for (Dim &dim : all)
+    for (const std::string &name : renamed) {
+      if (dim.axis.name != name + insideMark)
+        continue;
+      if (find(all, name))
+        fail(range,
+             quote(fn.name.text) + " makes an axis " + quote(name) +
+                 ", and the argument has one of that name that rides along",
+             "give that one another name before: `rename(x, " + name + ", other)`");
+      dim.axis.name = name;
+      any = true;
+    }
+  if (any)
+    value.ir = retype(value.ir, all);
+  return value;
+}
