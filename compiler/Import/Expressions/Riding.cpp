@@ -14,21 +14,36 @@ static constexpr char insideMark = '\'';
 
 namespace {
 
-/// The names that stand in a function's text: all of them, and those that may be axes of its own:
-/// what a binder counts (`k in`), what stands between brackets (`[k = 0 .. 3]`, `f32[k]`), and what
-/// is handed over and is no value (`rename(x, h, k)`).
+/// The names that stand in a function's text: all of them, and those of axes that it makes: what a
+/// binder counts (`k in`), what stands in a type (`f32[k]`), and what some operators are given
+/// (`rename(x, h, k)`). An axis that is only used (`sum(x over [c])`) is the argument's.
 struct Words {
   std::set<std::string> all, axes;
 
-  void add(std::string_view text, const std::set<std::string> &values);
+  void add(std::string_view text);
 };
+
+/// Operators that give an axis a name.
+bool makesAxes(std::string_view function) {
+  static constexpr std::string_view names[] = {"rename", "stack",    "concat", "split",
+                                               "merge",  "frames",   "fft",    "inverse_fft",
+                                               "group",  "histogram"};
+  return llvm::is_contained(names, function);
+}
+
+bool isElementType(std::string_view name) {
+  static constexpr std::string_view names[] = {"u8",  "i8",   "u16", "i16", "i32", "i64",
+                                               "f16", "bf16", "f32", "f64", "bool"};
+  return llvm::is_contained(names, name) || (name.size() == 1 && std::isupper(name[0])); // `E`
+}
 
 bool isPartOfName(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
 } // namespace
 
-void Words::add(std::string_view text, const std::set<std::string> &values) {
-  std::string brackets = "{";
+void Words::add(std::string_view text) {
+  std::vector<std::pair<char, std::string>> brackets = {{'{', ""}}; // with the name in front
+  std::string last;
   char before = ' ';
   for (size_t at = 0; at < text.size();) {
     const char c = text[at];
@@ -38,11 +53,13 @@ void Words::add(std::string_view text, const std::set<std::string> &values) {
     }
     if (!isPartOfName(c)) {
       if (c == '(' || c == '[' || c == '{')
-        brackets += c;
+        brackets.emplace_back(c, std::exchange(last, ""));
       else if ((c == ')' || c == ']' || c == '}') && brackets.size() > 1)
         brackets.pop_back();
-      if (!std::isspace(static_cast<unsigned char>(c)))
+      if (!std::isspace(static_cast<unsigned char>(c))) {
         before = c;
+        last.clear();
+      }
       ++at;
       continue;
     }
@@ -51,17 +68,19 @@ void Words::add(std::string_view text, const std::set<std::string> &values) {
       ++end;
     for (next = end; next < text.size() && std::isspace(static_cast<unsigned char>(text[next]));)
       ++next;
-    const std::string name(text.substr(at, end - at));
-    const char behind = next < text.size() ? text[next] : ' ';
-    const bool isFirst = before == brackets.back() || before == ',';
-    const bool isBound = text.substr(next, 3) == "in ";
-    const bool isBetween = brackets.back() == '[' && isFirst &&
-                           (behind == '=' || behind == ',' || behind == ']' || behind == ':');
-    const bool isGiven = brackets.back() == '(' && isFirst && (behind == ',' || behind == ')') &&
-                         !values.contains(name);
-    all.insert(name);
-    if (isBound || isBetween || isGiven)
-      axes.insert(name);
+    last = text.substr(at, end - at);
+    const auto &[bracket, of] = brackets.back();
+    const bool isFirst = before == bracket || before == ',';
+    const bool isOfType = bracket == '[' && isFirst && isElementType(of);
+    const bool isGiven = bracket == '(' && isFirst && makesAxes(of);
+    all.insert(last);
+    if (text.substr(next, 3) == "in " || isOfType || isGiven)
+      axes.insert(last);
+    // Of the results of operators that name them.
+    if (last == "fft")
+      axes.insert({"freq", "part"});
+    if (last == "histogram" || last == "group")
+      axes.insert("bin");
     before = 'a';
     at = end;
   }
@@ -77,15 +96,10 @@ const std::set<std::string> &Expressions::ownAxes(const dsl::FnDecl &fn) {
   while (!open.empty()) {
     const dsl::FnDecl &next = *open.back();
     open.pop_back();
-    std::set<std::string> values;
-    for (const dsl::Param &param : next.params)
-      values.insert(param.name.text);
-    for (const dsl::LetDecl &let : next.body.lets)
-      values.insert(let.name.text);
     Words found;
     // Of what it calls, also the axes that a result has.
     const uint32_t begin = &next == &fn ? fn.body.range.begin : next.name.range.begin;
-    found.add(textOf({next.range.file, begin, next.range.end}), values);
+    found.add(textOf({next.range.file, begin, next.range.end}));
     words.axes.insert(found.axes.begin(), found.axes.end());
     for (const std::string &name : found.all)
       for (const dsl::FnDecl *called : program.findFns(*program.fileOf(next.range), name))

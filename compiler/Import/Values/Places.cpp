@@ -102,7 +102,11 @@ void Places::failAxis(dsl::SourceRange range, const std::string &what, const std
       names.push_back(known.name);
   if (origin.valid())
     report.note(origin, "the input is " + show(value));
-  if (std::string near = dsl::nearest(axis, names); !near.empty())
+  if (llvm::is_contained(names, axis + "'")) // Expressions::renameRiding()
+    report.hint("the argument's " + quote(axis) +
+                " rides along, and this one is another; name it in "
+                "the parameter's type, or take it as a parameter of type `axis`");
+  else if (std::string near = dsl::nearest(axis, names); !near.empty())
     report.hint(quote(near));
   throw Abort{};
 }
