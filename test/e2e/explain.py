@@ -56,6 +56,8 @@ class Explain(ToolTest):
     def test_what_each_level_of_transfers_costs(self):
         """Work moves from one side to the other, and what is decoded does not."""
         for path in FILES:
+            if "probes" in path:
+                continue
             with self.subTest(path=os.path.basename(path)):
                 told = json.loads(self.run_tool("explain", path, "--transfer", "all", "--json").stdout)
                 pixels, resampled, final = told["levels"]

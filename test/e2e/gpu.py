@@ -198,7 +198,6 @@ class Gpu(ToolTest):
         pipe = os.path.join(EXAMPLES, "imagenet_train.pipe")
         arguments = ("--set", f"root={self.data}", *self.settings)
         expected = self.hashes("run", pipe, *arguments)
-        self.assertEqual(self.hashes("run", pipe, *arguments, "--gpu", "sm_90", "--transfer", "auto"), expected)
         self.assertEqual(self.hashes("run", pipe, *arguments, "--gpu", "sm_90", "--transfer", "all"), expected)
         slow = os.path.join(self.folder, "slow.json")
         with open(slow, "w") as file:
