@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """`penstock.load`: batches, epochs, state, errors, and ends."""
+import copy
 import gc
 import io
 import os
+import pickle
+import sys
 import tempfile
 import unittest
 import warnings
@@ -442,6 +445,30 @@ class Memory(unittest.TestCase):
         with penstock.load(RAGGED, cache="") as loader:
             boxes = next(iter(loader))["boxes"]
             self.assertEqual(numpy.from_dlpack(boxes.offsets).tolist(), numpy.asarray(boxes.offsets).tolist())
+
+    def test_what_holds_pointers_is_not_copied(self):
+        loader, ragged = numbers(), penstock.load(RAGGED, cache="")
+        batch, sample, boxes = next(iter(loader)), loader.sample(3), next(iter(ragged))["boxes"]
+        kept = numpy.array(batch[0])
+        array, memory = r"numpy\.array\(output\)", "is memory of this process"
+        for one, said in ((batch, f"a batch {memory}.*{array}"), (batch._owner, "a batch"), (sample, f"a sample {memory}.*{array}"),
+                          (sample._owner, "a sample"), (batch[0], f"an output {memory}.*{array}"), (boxes, "an output"),
+                          (boxes.offsets, "an output"), (loader, "open one in each process"),
+                          (loader.program, "call penstock.load in each process"), ([batch], "a batch"),
+                          (penstock.from_dataset([1]), "call penstock.from_dataset in each process")):
+            for use in (copy.deepcopy, pickle.dumps, lambda one: pickle.dumps(one, 0)):
+                with self.assertRaisesRegex(TypeError, said):
+                    use(one)
+        for one in (batch._owner, loader, loader.program):
+            with self.assertRaises(TypeError):
+                copy.copy(one)
+        also, output = copy.copy(batch), copy.copy(batch[0])
+        del batch, sample, boxes
+        gc.collect()
+        self.assertEqual(len(squares(loader)), 13)
+        self.assertEqual((numpy.asarray(also[0]).tolist(), numpy.asarray(output).tolist()), (kept.tolist(), kept.tolist()))
+        loader.close()
+        ragged.close()
 
     def test_columns_are_kept(self):
         array = numpy.arange(100) + 1000

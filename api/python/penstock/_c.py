@@ -42,6 +42,16 @@ class MemoryColumn(ctypes.Structure):
                 ("data", c_void_p)]
 
 
+class OfThisProcess:
+    """What holds pointers. Copied or pickled they would be another owner's of the same memory, or point nowhere."""
+    __slots__ = ()
+    #: What it is, and what to do in place of handing it on.
+    _instead = ""
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError(self._instead)
+
+
 #: pst_next_rows: context, epoch, where rows go, how many at most; returns how many.
 NextRows = ctypes.CFUNCTYPE(c_int64, c_void_p, c_uint32, POINTER(c_int64), c_int64)
 

@@ -48,8 +48,9 @@ def from_dataset(ds: Any, columns: Sequence[str] | Mapping[str, Any] | None = No
     return Table(ds, columns, any_thread)
 
 
-class Table:
+class Table(_c.OfThisProcess):
     """The rows of an `external_source`; see `from_dataset`. Loaders hold it as long as they are open."""
+    _instead = "a table is read in this process: call penstock.from_dataset in each process"
 
     def __init__(self, ds: Any, columns: Sequence[str] | Mapping[str, Any] | None, any_thread: bool):
         if isinstance(columns, str):

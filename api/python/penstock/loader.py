@@ -114,7 +114,7 @@ def load(source: str | os.PathLike[str], *, pipeline: str | None = None, paramet
 LAST = {None: _c.LAST_PIPELINE, "drop": _c.LAST_DROP, "keep": _c.LAST_KEEP, "pad": _c.LAST_PAD}
 
 
-class Loader:
+class Loader(_c.OfThisProcess):
     """An open session over a compiled pipeline. Iterating gives the batches of an epoch::
 
         with penstock.load("train.pipe", root="photos") as loader:
@@ -123,7 +123,10 @@ class Loader:
                     ...
 
     Each ``for`` begins the next epoch, also where the one before was left early; after ``set_epoch(e)`` it is e, and
-    after ``load_state_dict`` it goes on in the middle of one. One iterator at a time: a new one ends the old."""
+    after ``load_state_dict`` it goes on in the middle of one. One iterator at a time: a new one ends the old.
+
+    Any thread may call anything. Several may share one iterator: each batch goes to one of them."""
+    _instead = "a loader has threads and memory of this process: open one in each process, with penstock.load"
 
     def __init__(self, program: Program, *, columns: Mapping[str, Any] | None = None, seed: int | None = None,
                  epoch: int = 0, rank: int = 0, world: int = 1, threads: int = 0, ranks_here: int = 1, prefetch: int = 2,

@@ -14,13 +14,17 @@ TYPESTR = {"u8": "|u1", "i8": "|i1", "u16": "<u2", "i16": "<i2", "i32": "<i4", "
            "f64": "<f8", "bool": "|b1"}
 
 
-class Array:
+_COPY = "is memory of this process: copy its arrays, numpy.array(output), and hand those on"
+
+
+class Array(_c.OfThisProcess):
     """A tensor in memory that the library owns, without a copy.
 
     ``numpy.asarray(array)`` is a view; it, and what is made from it (``torch.from_numpy``), keeps the memory. Once
     nothing refers to it the memory is used for another batch. One in a GPU's memory is taken with ``torch.from_dlpack``
     and its like; see `copy_to_host`."""
     __slots__ = ("_owner", "_place", "_view")
+    _instead = "an output is memory of this process: copy it, numpy.array(output), and hand that on"
 
     @property
     def _gpu(self) -> int | None:
@@ -29,6 +33,9 @@ class Array:
 
     def __init__(self, owner: Any, place: tuple[int, int], view: tuple[int, str, tuple[int, ...], tuple[int, ...]] | None):
         self._owner, self._place, self._view = owner, place, view
+
+    def __copy__(self) -> Array:
+        return self # nothing of it changes
 
     def _read(self) -> tuple[int, str, tuple[int, ...], tuple[int, ...]]:
         """Address, element type, shape and strides: once somebody asks, as many hand an output on as it is."""
@@ -147,13 +154,16 @@ class Output(Array):
         return f"<Output {self.name}: {self.dtype}[{extents}]>"
 
 
-class _Outputs:
+class _Outputs(_c.OfThisProcess):
     """Outputs by name or number, in the order of the pipeline's text. Unpacks like a tuple."""
     __slots__ = ("_owner", "_names")
     _get: Any = None
 
     def __init__(self, owner: Any, names: dict[str, tuple[int, int]]):
         self._owner, self._names = owner, names # of an output: its place, for _dlpack
+
+    def __copy__(self) -> _Outputs:
+        return self
 
     def __getitem__(self, key: str | int) -> Output:
         if isinstance(key, str):
@@ -180,10 +190,11 @@ class _Outputs:
         return f"<{type(self).__name__} {', '.join(map(repr, self))}>"
 
 
-class BatchHandle(ctypes.c_void_p):
+class BatchHandle(_c.OfThisProcess, ctypes.c_void_p):
     """A batch of the library's, which is released when nobody refers to it any more: the pointer itself, as each object
     more is made and ended for every batch."""
     __slots__ = ()
+    _instead = f"a batch {_COPY}"
     is_batch = True
 
     def __del__(self, release: Any = _c.library.batch_release) -> None: # NULL is allowed
@@ -199,6 +210,7 @@ class Batch(_Outputs):
 
     Its memory stays as long as the batch, one of its outputs or an array made from one of them does."""
     __slots__ = ()
+    _instead = BatchHandle._instead
     _get = staticmethod(_c.library.batch_output)
 
     @property
@@ -226,9 +238,10 @@ class Batch(_Outputs):
         return _c.library.batch_rows(self._owner)[:self.count]
 
 
-class SampleHandle(ctypes.c_void_p):
+class SampleHandle(_c.OfThisProcess, ctypes.c_void_p):
     """A sample of the library's, likewise."""
     __slots__ = ()
+    _instead = f"a sample {_COPY}"
     is_batch = False
     count = 1
 
@@ -239,6 +252,7 @@ class SampleHandle(ctypes.c_void_p):
 class Sample(_Outputs):
     """One sample, computed alone: its outputs, without the axis of the batch, and what was drawn for it."""
     __slots__ = ()
+    _instead = SampleHandle._instead
     _get = staticmethod(_c.library.sample_output)
 
     @property

@@ -28,8 +28,10 @@ class Parameter:
     doc: str
 
 
-class Program:
+class Program(_c.OfThisProcess):
     """A compiled pipeline. `load` makes one; several loaders can share it."""
+    _instead = "a program is code in the memory of this process: call penstock.load in each process; the compile cache has what is compiled"
+    _text: str | None = None # None: of a bundle
 
     def __init__(self, text: bytes, file_name: str, parameters: Mapping[str, Any], pipeline: str | None = None,
                  cache: str | os.PathLike[str] | None = None, target: str | None = None, without: Iterable[str] = (),
