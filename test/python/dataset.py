@@ -8,6 +8,7 @@ import time
 import types
 import unittest
 import wave
+from unittest import mock
 
 import numpy
 import penstock
@@ -171,6 +172,14 @@ pipeline sounds() {
                 with self.assertRaises(penstock.SessionError):
                     list(loader)
 
+    def test_an_image_of_pillows_as_an_array(self):
+        text = IMAGES.replace("data = bytes", "data = u8[h = 10, w = 12, c = 3]").replace("row.data |> decode(rgb) |> crop(0, 0, 10, 12)", "row.data")
+        with load(Rows(lambda row: (Image.fromarray(pixels(row)), row)), text) as loader:
+            for image, label in loader:
+                for found, row in zip(numpy.asarray(image), numpy.asarray(label)):
+                    self.assertTrue((found == pixels(row)).all())
+            self.assertEqual(loader.bad_samples(), [])
+
     def test_one_call_at_a_time_unless_more_are_fine(self):
         def watch(any_thread):
             inside, most = [0], [0]
@@ -274,6 +283,61 @@ class Arrow(unittest.TestCase):
                 files[row] = pathlib.Path(folder, f"{row}.png")
                 files[row].write_bytes(png(row))
             self.assertEqual(self.check(Sized(arrow_dataset(self.table(files)), ROWS), range(ROWS)), [])
+
+    def test_lists_and_missing_numbers(self):
+        text = """pipe 1
+pipeline lists() with on_error = substitute(100%) {
+  for row in external_source(boxes = f32[k = 4], points = i16[k = 0 ..= 3, q = 2], score = f32, label = i64)
+  batch 4 per rank last keep {
+    output boxes: f32[n, k] = row.boxes
+    output points: i16[n, k <= 3, q] ragged = row.points
+    output score: f32[n] = row.score
+    output label: i64[n] = row.label
+  }
+}
+"""
+        boxes = [[row, 1.5, 2, 3] for row in range(ROWS)]
+        points = [[[row, k] for k in range(row % 3)] for row in range(ROWS)]
+        score = [None if row == 5 else row / 2 for row in range(ROWS)]
+        two = pyarrow.list_(pyarrow.int16(), 2)
+        for kind in (pyarrow.list_(pyarrow.float32()), pyarrow.large_list(pyarrow.float32()), pyarrow.list_(pyarrow.float32(), 4)):
+            table = pyarrow.table({"boxes": pyarrow.array(boxes, kind), "points": pyarrow.array(points, pyarrow.list_(two)),
+                                   "score": pyarrow.array(score, pyarrow.float32()), "label": pyarrow.array(range(ROWS)),
+                                   "words": pyarrow.array([["a", None]] * ROWS)})
+            for order in (None, [20, 3, 3, 5, 0, 11]):
+                rows = list(range(ROWS)) if order is None else order
+                with load(penstock.from_dataset(Sized(arrow_dataset(table, order), len(rows))), text) as loader:
+                    for batch in loader:
+                        offsets = numpy.asarray(batch["points"].offsets)
+                        for slot, row in enumerate(numpy.asarray(batch["label"]).tolist()):
+                            self.assertEqual(numpy.asarray(batch["boxes"])[slot].tolist(), boxes[row])
+                            self.assertEqual(numpy.asarray(batch["points"])[offsets[slot]:offsets[slot + 1]].tolist(), points[row])
+                            self.assertEqual(numpy.asarray(batch["score"])[slot], score[row])
+                    self.assertEqual({(rows[bad.row], bad.reason.split(" (")[0]) for bad in loader.bad_samples()},
+                                     {(5, "TypeError: a number is expected in column `score`, not NoneType")})
+
+    def test_lists_that_are_no_array(self):
+        text = """pipe 1
+pipeline lists() with on_error = substitute(100%) {
+  for row in external_source(x = i64[k = 2, q = 2])
+  batch 4 per rank last keep { output x: i64[n, k, q] = row.x }
+}
+"""
+        good = [[1, 2], [3, 4]]
+        table = pyarrow.table({"x": pyarrow.array([good, [[1], [2, 3]], [[1, None], [2, 3]], [None, [2, 3]], good])})
+        with load(penstock.from_dataset(Sized(arrow_dataset(table), 5)), text) as loader:
+            self.assertEqual([numpy.asarray(batch["x"]).tolist() for batch in loader], [[good] * 4, [good]])
+            self.assertEqual({bad.row for bad in loader.bad_samples()}, {1, 2, 3})
+            self.assertIn("a list with a null in it, or with lists of several lengths, is no array", loader.bad_samples()[0].reason)
+
+    def test_python_is_not_asked_for_columns_that_nobody_uses(self):
+        table = self.table().append_column("words", pyarrow.array([["a"]] * ROWS))
+        with mock.patch("penstock.dataset._ArrowTable._row", return_value=0) as asked:
+            self.assertEqual(self.check(Sized(arrow_dataset(table), ROWS), range(ROWS)), [])
+            with load(penstock.from_dataset(Sized(arrow_dataset(table.rename_columns(["data", "label", "words"])), ROWS))) as loader:
+                self.assertEqual(sum(batch.count for batch in loader), ROWS)
+                self.assertEqual(loader.bad_samples(), [])
+            asked.assert_not_called()
 
     def test_a_row_without_an_image_is_bad(self):
         table = self.table(image=lambda values: pyarrow.array([None if row == 4 else value for row, value in enumerate(values)],

@@ -7,6 +7,7 @@ and compares sizes, offsets and argument counts.
 from __future__ import annotations
 
 import ctypes
+import operator
 import os
 import pathlib
 from ctypes import POINTER, c_char_p, c_double, c_int, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
@@ -152,6 +153,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "program_parameter": (POINTER(ParameterInfo), [_handle, c_size_t]),
     "program_name": (c_char_p, [_handle]),
     "program_explain": (c_int, [_handle, POINTER(c_char_p)]),
+    "program_overview": (c_int, [_handle, POINTER(c_char_p)]),
     "program_transfers": (c_int, [_handle, POINTER(c_char_p)]),
     "program_release": (None, [_handle]),
     "operators": (c_int, [_out]),
@@ -246,18 +248,41 @@ def load_library() -> Any:
 library = load_library()
 
 
+def encode(value: Any) -> bytes:
+    """A text for the library, which would end at a NUL."""
+    data = os.fsencode(value) if isinstance(value, (bytes, os.PathLike)) else str(value).encode("utf-8", "surrogateescape")
+    if b"\0" in data:
+        raise ValueError(f"{value!r} has a NUL character in it")
+    return data
+
+
 def encode_parameters(values: dict[str, Any]) -> Any:
     """An array of pst_parameter, each value in the language's spelling."""
     def text(value: Any) -> bytes:
         if isinstance(value, bool):
             return b"true" if value else b"false"
-        return os.fsencode(value) if isinstance(value, os.PathLike) else str(value).encode()
-    return (Parameter * len(values))(*[Parameter(name.encode(), text(value)) for name, value in values.items()])
+        return encode(value)
+    return (Parameter * len(values))(*[Parameter(encode(name), text(value)) for name, value in values.items()])
 
 
 def encode_texts(values: Any) -> Any:
     """An array of char pointers."""
-    return (c_char_p * len(values))(*[os.fsencode(value) for value in values])
+    return (c_char_p * len(values))(*[encode(value) for value in values])
+
+
+def integer(name: str, value: Any, kind: Any, least: int | None = None) -> int:
+    """An argument for an integer of C, in which ctypes lets numbers wrap. TypeError for what is none, and ValueError outside of
+    `least` (that of the type, unless it is given) to the type's greatest."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} is an integer, not {value!r}") from None
+    count = 1 << 8 * ctypes.sizeof(kind)
+    low, high = (-count // 2, count // 2 - 1) if kind(-1).value < 0 else (0, count - 1)
+    low = low if least is None else least
+    if not low <= number <= high:
+        raise ValueError(f"{name} is {number}; it is {low} to {high}")
+    return number
 
 
 def decode(value: bytes | None) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import traceback
-from typing import Any, Iterable, Mapping, Sequence
+from typing import Any, Callable, Iterable, Mapping, Sequence
 
 from . import _c
 from .outputs import DTYPES, TYPESTR
@@ -41,8 +41,8 @@ def from_dataset(ds: Any, columns: Sequence[str] | Mapping[str, Any] | None = No
     `ds[i]` must be the same whenever it is asked for: random augmentation belongs in the pipeline. It is called ahead, in any order,
     in threads of the library. What it raises makes a bad sample with that message, as `on_error` of the pipeline says.
 
-    A data set of Hugging Face's `datasets`, without a transform or format of its own, is read from its Arrow tables: encoded images and numbers, without
-    Python for each row. Its columns have the data set's names (`columns={"data": "image"}` renames them)."""
+    A data set of Hugging Face's `datasets`, without a transform or format of its own, is read from its Arrow tables: encoded images and numbers without
+    Python for each row; lists, of their own element type, and numbers of which some are missing with it. Its columns have the data set's names (`columns={"data": "image"}` renames them)."""
     if (rows := _arrow_rows(ds, columns)) is not None:
         return rows
     return Table(ds, columns, any_thread)
@@ -59,8 +59,8 @@ class Table(_c.OfThisProcess):
         self._encoded: dict[str, bytes] = {}
         self._read = _c.ReadRow(self._row)
 
-    def fill(self, place: Any) -> None:
-        """Writes a pst_external_table that lives as long as this."""
+    def fill(self, place: Any, uses: Callable[[str], bool]) -> None:
+        """Writes a pst_external_table that lives as long as this, for a pipeline that may use these columns."""
         place.length, place.read, place.any_thread = self.length, self._read, self.any_thread
 
     def __len__(self) -> int:
@@ -108,9 +108,10 @@ class _ArrowTable(Table):
         self._bytes: list[tuple[bytes, Any, Any]] = []
         self._numbers: list[tuple[bytes, Any]] = []
         self._files: dict[bytes, Any] = {}
-        table = ds.data.table
+        self._others: dict[str, Any] = {} # what is read row by row
+        self._places, self._table = places, ds.data.table # whose memory it is
         for name, key in columns.items():
-            column = table.column(key)
+            column = _stored(self._table.column(key))
             kind = str(column.type)
             if kind.startswith("struct<") and "bytes" in {field.name for field in column.type}:
                 data, sizes = _addresses([chunk.field("bytes") for chunk in column.chunks], places)
@@ -123,10 +124,12 @@ class _ArrowTable(Table):
             elif kind in _ARROW_NUMBERS and not column.null_count:
                 values = column.to_numpy()
                 self._numbers.append((name.encode(), numpy.ascontiguousarray(values if places is None else values[places])))
+            else:
+                self._others[name] = column
 
-    def fill(self, place: Any) -> None:
+    def fill(self, place: Any, uses: Callable[[str], bool]) -> None:
         place.length, place.any_thread = self.length, False
-        if self._files:
+        if self._files or any(map(uses, self._others)):
             place.read = self._read
         self._memory_bytes = (_c.MemoryBytes * len(self._bytes))()
         for to, (name, data, sizes) in zip(self._memory_bytes, self._bytes):
@@ -143,7 +146,13 @@ class _ArrowTable(Table):
             for name, column in self._files.items():
                 item = column[number].as_py() or {}
                 if item.get("bytes") is None and item.get("path"):
-                    _c.library.row_file(row, name, os.fsencode(item["path"]))
+                    _c.library.row_file(row, name, _c.encode(item["path"]))
+            place = number if self._places is None else int(self._places[number])
+            for other, column in self._others.items():
+                encoded = other.encode()
+                wanted = _c.library.row_wants(row, encoded)
+                if wanted != NONE:
+                    _SETTERS[wanted](row, encoded, _arrow_value(column[place]))
         except BaseException as error: # noqa: BLE001: it becomes the reason of a bad sample
             _c.library.row_fail(row, _reason(error).encode("utf-8", "replace"))
             return 1
@@ -152,6 +161,37 @@ class _ArrowTable(Table):
 
 #: Types of Arrow's whose values are numbers of ours.
 _ARROW_NUMBERS = {"uint8", "int8", "uint16", "int16", "int32", "int64", "halffloat", "float", "double", "bool"}
+
+
+def _stored(column: Any) -> Any:
+    """A column of an extension type, such as the arrays of `datasets`, as what it is stored as."""
+    if not hasattr(column.type, "storage_type"):
+        return column
+    import pyarrow
+    return pyarrow.chunked_array([chunk.storage for chunk in column.chunks], column.type.storage_type)
+
+
+def _is_list(kind: Any) -> bool:
+    return str(kind).startswith(("list<", "large_list<", "fixed_size_list<"))
+
+
+def _arrow_value(scalar: Any) -> Any:
+    """A value of Arrow's; a list of numbers as an array of its own element type."""
+    if not scalar.is_valid or not _is_list(scalar.type):
+        return scalar.as_py()
+    values = scalar.values
+    shape, nulls = [len(values)], values.null_count
+    while _is_list(values.type):
+        fixed = getattr(values.type, "list_size", None)
+        lengths = set(values.value_lengths().to_pylist()) if fixed is None else {fixed}
+        if nulls or len(lengths) > 1:
+            break
+        shape.append(lengths.pop() if lengths else 0)
+        values = values.flatten()
+        nulls = values.null_count
+    if nulls or _is_list(values.type):
+        raise TypeError("a list with a null in it, or with lists of several lengths, is no array")
+    return values.to_numpy(zero_copy_only=False).reshape(shape)
 
 
 def _addresses(chunks: Any, places: Any) -> tuple[Any, Any]:
@@ -208,7 +248,7 @@ def _set_bytes(row: int, column: bytes, value: Any) -> None:
     if isinstance(value, bytes):
         _c.library.row_bytes(row, column, value, len(value))
     elif isinstance(value, (str, os.PathLike)):
-        _c.library.row_file(row, column, os.fsencode(value))
+        _c.library.row_file(row, column, _c.encode(value))
     elif isinstance(value, (bytearray, memoryview)):
         copy = bytes(value)
         _c.library.row_bytes(row, column, copy, len(copy))
@@ -224,7 +264,7 @@ def _set_bytes(row: int, column: bytes, value: Any) -> None:
 
 
 def _set_pixels(row: int, column: bytes, value: Any) -> None:
-    dtype, shape, strides, address, owner = _array(value)
+    dtype, shape, strides, address, owner = array_of(value)
     if dtype != "u8" or len(shape) not in (2, 3):
         raise TypeError(f"an image is bytes, a path, an image of Pillow's, or u8 pixels, not {dtype} of {list(shape)}")
     if len(shape) == 2:
@@ -249,7 +289,7 @@ def _set_number(row: int, column: bytes, value: Any) -> None:
 
 
 def _set_array(row: int, column: bytes, value: Any) -> None:
-    dtype, shape, strides, address, owner = _array(value)
+    dtype, shape, strides, address, owner = array_of(value)
     number = next(number for number, name in DTYPES.items() if name == dtype)
     extents = (ctypes.c_int64 * len(shape))(*shape)
     _c.library.row_array(row, column, number, len(shape), extents, (ctypes.c_int64 * len(shape))(*strides), address)
@@ -259,7 +299,7 @@ def _set_array(row: int, column: bytes, value: Any) -> None:
 _SETTERS = {BYTES: _set_bytes, NUMBER: _set_number, ARRAY: _set_array}
 
 
-def _array(value: Any) -> tuple[str, tuple[int, ...], tuple[int, ...], int, Any]:
+def array_of(value: Any) -> tuple[str, tuple[int, ...], tuple[int, ...], int, Any]:
     """Type, shape, strides in bytes, address of a NumPy array or a tensor, and what keeps it alive."""
     if hasattr(value, "data_ptr"): # a tensor of PyTorch's; bf16 as its bits
         dtype = {"bfloat16": "bf16", "float16": "f16", "float32": "f32", "float64": "f64", "uint8": "u8", "int8": "i8", "int16": "i16",
@@ -269,9 +309,8 @@ def _array(value: Any) -> tuple[str, tuple[int, ...], tuple[int, ...], int, Any]
         value = value.detach()
         size = value.element_size()
         return dtype, tuple(value.shape), tuple(s * size for s in value.stride()), value.data_ptr(), value
-    if not hasattr(value, "__array_interface__"):
-        import numpy # lists of numbers, and what knows __array__
-        value = numpy.asarray(value)
+    import numpy
+    value = numpy.asarray(value) # also where there is an `__array_interface__`: its data may be an object, or made anew for each look
     described = value.__array_interface__
     code = described["typestr"]
     if code not in _CODES:

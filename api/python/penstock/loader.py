@@ -172,7 +172,7 @@ class Loader(_c.OfThisProcess):
             place.name, place.dtype, place.rank, place.extents, place.data = _memory_column(name, array)
         tables = (_c.ExternalTable * len(self._tables))()
         for place, table in zip(tables, self._tables):
-            table.fill(place)
+            table.fill(place, self.program.names_column)
         options = _c.SessionOptions(
             size=ctypes.sizeof(_c.SessionOptions), parameters=values, parameter_count=len(values), columns=columns,
             column_count=len(columns), allowed_folders=self._allowed, allowed_folder_count=len(self._allowed),

@@ -6,6 +6,8 @@ import ctypes
 import json
 import os
 import pathlib
+import re
+import threading
 import warnings
 import weakref
 from ctypes import byref, c_void_p
@@ -14,6 +16,17 @@ from typing import Any, Iterable, Mapping
 
 from . import _c
 from .errors import CompileError
+
+_telling = threading.Lock() # what a program tells lives until it is asked again
+
+
+def _after_fork() -> None:
+    global _telling
+    _telling = threading.Lock() # a thread that held it is not there in the child
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 @dataclass(frozen=True)
@@ -39,6 +52,7 @@ class Program(_c.OfThisProcess):
                  machine: str | os.PathLike[str] | Mapping[str, Any] | None = None):
         options = _options(parameters, pipeline, cache, target, without, check_only, gpu, transfer, machine)
         handle = c_void_p()
+        self._text, self._given = text.decode("utf-8", "replace"), frozenset(parameters)
         self._take(_c.library.compile(text, len(text), os.fsencode(file_name), byref(options), byref(handle)), handle)
 
     @classmethod
@@ -46,7 +60,8 @@ class Program(_c.OfThisProcess):
         """A bundle, which `compile_bundle` wrote. No compiler is needed. Those parameters that are static must have the
         values that they had when it was compiled. Raises CompileError, as `load`."""
         program, handle, given = cls.__new__(cls), c_void_p(), _c.encode_parameters(dict(parameters))
-        program._take(_c.library.program_load(os.fsencode(path), given, len(given), byref(handle)), handle)
+        program._given = frozenset(parameters)
+        program._take(_c.library.program_load(_c.encode(path), given, len(given), byref(handle)), handle)
         return program
 
     def _take(self, status: int, handle: c_void_p) -> None:
@@ -76,19 +91,30 @@ class Program(_c.OfThisProcess):
 
     def explain(self) -> str:
         """What was fused, what not and why, in words."""
-        text = ctypes.c_char_p()
-        if _c.library.program_explain(self._handle, byref(text)) != _c.OK:
-            raise CompileError(_c.decode(_c.library.program_messages(self._handle)))
-        return _c.decode(text.value)
+        return self._told(_c.library.program_explain)
 
     def transfers(self) -> dict[str, Any]:
         """What a sample costs at each level of `transfer`, by imagined samples, on the `machine` of `load`: what crosses, the
         work on either side, and which level "auto" takes. docs/cuda.md says how that is reckoned, penstock.h what the
         entries are."""
+        return json.loads(self._told(_c.library.program_transfers))
+
+    def _told(self, function: Any) -> str:
         text = ctypes.c_char_p()
-        if _c.library.program_transfers(self._handle, byref(text)) != _c.OK:
-            raise CompileError(_c.decode(_c.library.program_messages(self._handle)))
-        return json.loads(_c.decode(text.value))
+        with _telling:
+            if function(self._handle, byref(text)) != _c.OK:
+                raise CompileError(_c.decode(_c.library.program_messages(self._handle)))
+            return _c.decode(text.value)
+
+    def names_column(self, name: str) -> bool:
+        """Whether a source may have a column of this name: `name =` stands in the text; always of a bundle, which has none."""
+        return self._text is None or re.search(rf"\b{re.escape(name)}\s*=", self._text) is not None
+
+    def raw_columns(self) -> list[str]:
+        """The columns of the `raw` sources. CompileError for a bundle."""
+        boxes = json.loads(self._told(_c.library.program_overview))["boxes"]
+        titles = [box["title"] for box in boxes if box["kind"] == "source" and box["title"].startswith("raw(")]
+        return [name for title in titles for name in title[len("raw("):-1].split(", ")]
 
 
 def _machine_text(machine: str | os.PathLike[str] | Mapping[str, Any] | None) -> bytes | None:
@@ -103,10 +129,10 @@ def _options(parameters: Mapping[str, Any], pipeline: str | None, cache: str | o
              machine: str | os.PathLike[str] | Mapping[str, Any] | None = None) -> _c.CompileOptions:
     given, disabled = _c.encode_parameters(dict(parameters)), _c.encode_texts(list(without))
     return _c.CompileOptions(
-        size=ctypes.sizeof(_c.CompileOptions), pipeline=pipeline and pipeline.encode(), parameters=given,
+        size=ctypes.sizeof(_c.CompileOptions), pipeline=pipeline and _c.encode(pipeline), parameters=given,
         parameter_count=len(given), disabled_passes=disabled, disabled_pass_count=len(disabled),
-        target=target and target.encode(), cache_folder=None if cache is None else os.fsencode(cache),
-        check_only=check_only, gpu=gpu and gpu.encode(), transfer=transfer and transfer.encode(),
+        target=target and _c.encode(target), cache_folder=None if cache is None else _c.encode(cache),
+        check_only=check_only, gpu=gpu and _c.encode(gpu), transfer=transfer and _c.encode(transfer),
         machine=_machine_text(machine))
 
 
@@ -132,7 +158,7 @@ def compile_bundle(source: str | os.PathLike[str], path: str | os.PathLike[str],
     names = _c.encode_texts(list(targets))
     program, handle = Program.__new__(Program), c_void_p()
     program._take(_c.library.compile_bundle(text, len(text), os.fsencode(file_name), byref(options), names, len(names),
-                                            os.fsencode(path), byref(handle)), handle)
+                                            _c.encode(path), byref(handle)), handle)
 
 
 def is_bundle(source: str | os.PathLike[str]) -> bool:
