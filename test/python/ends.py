@@ -3,15 +3,35 @@
 import gc
 import multiprocessing
 import os
+import signal
 import subprocess
 import sys
 import threading
+import time
 import unittest
 from unittest import mock
 
 import numpy
 import penstock
 from loader import numbers, squares
+
+DAMAGED = """pipe 1
+pipeline files() with on_error = substitute(100%) {
+  for row in external_source(data = bytes, label = i64)
+  batch 4 per rank last keep { output x: u8[n, h = 4, w = 4, c] = row.data |> decode(rgb) }
+}
+"""
+
+
+class Files:
+    """Images of which each third is damaged."""
+
+    def __len__(self):
+        return 60
+
+    def __getitem__(self, i):
+        return b"P6 4 4 255\n" + bytes(range(48)) if i % 3 else b"damaged", i
+
 
 SLOW = """pipe 1
 fn busy(x: f32) -> f32 = x |> repeat (400000000) { step }
@@ -68,6 +88,107 @@ next(iter(l))
             loader.close()
             waiting.join(30)
         self.assertEqual(len(ended), 1)
+
+    def test_threads_ask_while_others_iterate(self):
+        done = self.run_python("""
+import faulthandler
+faulthandler.dump_traceback_later(50, exit=True)
+l, errors, going = penstock.load(ends.DAMAGED, dataset=penstock.from_dataset(ends.Files()), cache=""), [], True
+def watch(ask):
+    try:
+        while going:
+            ask()
+    except Exception as error:
+        errors.append(error)
+asks = (l.bad_samples, l.state_dict, l.statistics, lambda: l.info, lambda: l.classes, lambda: l.sample(1), lambda: l.transfer)
+threads = [threading.Thread(target=watch, args=(ask,)) for ask in asks * 2]
+for t in threads: t.start()
+counts = [sum(batch.count for batch in l) for _ in range(30)]
+going = False
+for t in threads: t.join()
+print(set(counts), errors, len(l.bad_samples()) > 100)
+""")
+        self.assertEqual((done.returncode, done.stdout), (0, "{60} [] True\n"), done.stderr)
+
+    def test_closing_while_threads_ask(self):
+        done = self.run_python("""
+import faulthandler, time
+faulthandler.dump_traceback_later(50, exit=True)
+errors = []
+def watch(ask):
+    try:
+        while True:
+            ask()
+    except penstock.PenstockError:
+        pass
+    except Exception as error:
+        errors.append(error)
+for i in range(30):
+    l = penstock.load(ends.DAMAGED, dataset=penstock.from_dataset(ends.Files()), cache="")
+    list(l)
+    going = True
+    def cancel():
+        l.cancel()
+        if not going: l.state_dict()
+    threads = [threading.Thread(target=watch, args=(ask,)) for ask in
+               (l.bad_samples, l.state_dict, l.statistics, lambda: l.info, lambda: l.sample(1), cancel)]
+    for t in threads: t.start()
+    time.sleep(0.002)
+    l.close()
+    going = False
+    for t in threads: t.join()
+print("ended", errors)
+""")
+        self.assertEqual((done.returncode, done.stdout), (0, "ended []\n"), done.stderr)
+
+    def test_who_waits_for_a_batch_makes_room(self):
+        go = threading.Event()
+        class Waiting(Files):
+            def __getitem__(self, i):
+                go.wait(60)
+                return super().__getitem__(1)
+        look, late, asks = penstock._c.library.session_next_within, [0], 30
+        def counted(session, wait, where): # looks again and again, while somebody else wants the session
+            late[0] += loader._wanted
+            if late[0] > 200:
+                go.set()
+            time.sleep(0.001) # others run meanwhile
+            return look(session, 0, where)
+        loader = penstock.load(DAMAGED, dataset=penstock.from_dataset(Waiting()), cache="")
+        with loader, mock.patch.object(penstock._c.library, "session_next_within", counted):
+            waiting = threading.Thread(target=lambda: next(iter(loader)))
+            waiting.start()
+            waiting.join(0.2)
+            for _ in range(asks):
+                self.assertEqual((loader.transfer, loader.statistics()["batches"]), ("pixels", 0))
+            self.assertLessEqual(late[0], asks) # one that had begun
+            go.set()
+            waiting.join(30)
+
+    def test_a_function_that_gives_rows_may_ask_but_not_begin(self):
+        asked = []
+        def rows(epoch):
+            asked.append(loader.info["table_length"])
+            asked.append(loader.state_dict()["penstock"][:8])
+            loader.sample(0)
+            yield [0]
+        with numbers(rows=rows) as loader:
+            with self.assertRaisesRegex(penstock.SessionError, "runs inside of a call of the loader"):
+                list(loader)
+        self.assertEqual(asked, [100, "penstock"])
+
+    def test_a_handler_of_a_signal_may_ask_for_the_state(self):
+        done = self.run_python("""
+l = penstock.load(ends.SLOW, cache="")
+def end(*_):
+    print(l.state_dict()["penstock"][:8], l.statistics()["batches"])
+    sys.exit(3)
+signal.signal(signal.SIGTERM, end)
+signal.alarm(40)
+threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGTERM)).start()
+next(iter(l))
+""")
+        self.assertEqual((done.returncode, done.stdout), (3, "penstock 0\n"), done.stderr)
 
     def test_a_fork_while_a_thread_waits(self):
         done = self.run_python("""
@@ -130,6 +251,28 @@ except KeyboardInterrupt:
                 os._exit(1)
             self.assertEqual(os.waitpid(child, 0)[1], 0)
             self.assertEqual(len(list(map(len, batches))), 12)
+
+    def test_a_forked_child_is_told_by_every_call(self):
+        with numbers() as loader:
+            next(iter(loader))
+            calls = (loader.state_dict, loader.statistics, loader.bad_samples, lambda: loader.info, lambda: loader.classes,
+                     lambda: loader.sample(0), lambda: loader.set_epoch(3), lambda: loader.load_state_dict({"penstock": "x"}),
+                     lambda: loader.row_text(0), lambda: loader.transfer, lambda: iter(loader))
+            loader._turn.acquire(), loader._lock.acquire(), loader._telling.acquire() # as a thread that is not in the child
+            child = os.fork()
+            if child == 0:
+                signal.alarm(20)
+                for number, call in enumerate(calls):
+                    try:
+                        call()
+                        os._exit(1 + number)
+                    except penstock.SessionError as error:
+                        if f"belongs to process {os.getppid()}" not in str(error):
+                            os._exit(101 + number)
+                loader.close()
+                os._exit(0)
+            loader._turn.release(), loader._lock.release(), loader._telling.release()
+            self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0)
 
     def test_spawned_workers_beside_a_loader(self):
         with numbers() as loader:

@@ -7,6 +7,7 @@ import os
 import pickle
 import sys
 import tempfile
+import threading
 import unittest
 import warnings
 import weakref
@@ -294,6 +295,32 @@ class Epochs(unittest.TestCase):
                 next(old)
             self.assertEqual(next(new).epoch, 1)
 
+    def test_set_epoch_ends_an_iterator(self):
+        with numbers() as loader:
+            old = iter(loader)
+            next(old)
+            loader.set_epoch(3)
+            with self.assertRaisesRegex(penstock.SessionError, "one iterator at a time"):
+                next(old)
+            self.assertEqual([batch.epoch for batch in loader], [3] * 13)
+
+    def test_threads_that_share_an_iterator_have_one_epoch(self):
+        before = sys.getswitchinterval()
+        sys.setswitchinterval(1e-6)
+        self.addCleanup(sys.setswitchinterval, before)
+        with numbers(per_rank=50) as loader:
+            for epoch in range(150):
+                batches, found = iter(loader), []
+                def take():
+                    for batch in batches:
+                        found.append((batch.epoch, batch.count))
+                threads = [threading.Thread(target=take) for _ in range(4)]
+                for thread in threads:
+                    thread.start()
+                for thread in threads:
+                    thread.join()
+                self.assertEqual(found, [(epoch, 50)] * 2)
+
     def test_two_loaders_at_once(self):
         with numbers() as a, numbers(seed=5) as b:
             mixed = [[x[0].shape[0], y[0].shape[0]] for x, y in zip(a, b)]
@@ -504,6 +531,91 @@ hint: its fields are x""")
             penstock.load(NUMBERS, columns={"value": numpy.arange(100)[::2]}, cache="")
         with self.assertRaisesRegex(penstock.SessionError, "column `value`: no element type for an array of `<c8`"):
             penstock.load(NUMBERS, columns={"value": numpy.zeros(4, numpy.complex64)}, cache="")
+
+    def test_numbers_that_do_not_fit(self):
+        for options, said in (({"epoch": -1}, "epoch is -1; it is 0 to 4294967295"), ({"epoch": 2 ** 32}, "epoch is 4294967296"),
+                              ({"rank": -1}, "rank is -1"), ({"world": 0}, "world is 0; it is 1 to"), ({"threads": -1}, "threads is -1"),
+                              ({"threads": 2 ** 32 + 1}, "threads is 4294967297; it is 0 to 2147483647"), ({"prefetch": 0}, "prefetch is 0"),
+                              ({"ranks_here": 2 ** 32 + 1}, "ranks_here is"), ({"memory_budget": -1}, "memory_budget is -1"),
+                              ({"memory_budget": 2 ** 64 + 10 ** 9}, "memory_budget is"), ({"device": 2 ** 32}, "device is"),
+                              ({"seed": 2 ** 64 - 1}, "seed is 18446744073709551615; it is -9223372036854775808 to"),
+                              ({"on_error": float("nan")}, "on_error is a share"), ({"on_error": -0.5}, "on_error is a share"),
+                              ({"on_error": "5%"}, "on_error is a share")):
+            with self.assertRaisesRegex(ValueError, said):
+                numbers(**options)
+        with self.assertRaisesRegex(TypeError, "threads is an integer, not 2.5"):
+            numbers(threads=2.5)
+        with numbers(epoch=numpy.int64(2 ** 32 - 1), rank=numpy.int32(0)) as loader:
+            self.assertEqual(loader.epoch, 2 ** 32 - 1)
+            for use, said in ((lambda: loader.set_epoch(-1), "epoch is -1"), (lambda: loader.set_epoch(2 ** 32), "epoch is 4294967296"),
+                              (lambda: loader.sample(0, -1), "epoch is -1"), (lambda: loader.sample(2 ** 64), "position is"),
+                              (lambda: loader.row_text(2 ** 64), "row is 18446744073709551616")):
+                with self.assertRaisesRegex(ValueError, said):
+                    use()
+            with self.assertRaisesRegex(TypeError, "epoch is an integer, not 1.5"):
+                loader.set_epoch(1.5)
+        for row, error in ((1.7, TypeError), (2 ** 64 + 3, OverflowError)):
+            with numbers(rows=lambda epoch: [[row]]) as loader, self.assertRaisesRegex(error, "rows are integers of 64 bits"):
+                list(loader)
+
+    def test_texts_do_not_end_at_a_nul(self):
+        with self.assertRaisesRegex(ValueError, "has a NUL character in it"):
+            penstock.load(NUMBERS, values="values\0more", cache="")
+        with numbers() as loader:
+            state = loader.state_dict()
+            with self.assertRaisesRegex(ValueError, "NUL"):
+                loader.load_state_dict({"penstock": state["penstock"] + "\0more"})
+
+    def test_columns_say_what_is_wrong(self):
+        text = """pipe 1
+pipeline two(values: path, weights: path) {
+  for row in raw(value = column(values, i64), weight = npy(weights, f32))
+  batch 4 per rank last keep {
+    output value: i64[n] = row.value
+    output weight: f32[n] = row.weight
+  }
+}
+"""
+        def load(columns, **values):
+            with penstock.load(text, columns=columns, cache="", **values) as loader:
+                return [numpy.asarray(batch["value"]).tolist() for batch in loader]
+        value, weight = numpy.arange(4), numpy.ones(4, numpy.float32)
+        self.assertEqual(load({"value": [0, 1, 2, 3], "weight": weight}), [[0, 1, 2, 3]]) # a list of the type that is declared
+        with self.assertRaisesRegex(penstock.SessionError, "column `weight` in memory is f64, the pipeline expects f32"):
+            load({"value": value, "weight": [1.0] * 4})
+        with self.assertRaisesRegex(penstock.SessionError, "column `weight`: no element type.*a column is an array of NumPy's"):
+            load({"value": value, "weight": ["a"] * 4})
+        with self.assertRaisesRegex(penstock.SessionError, "column `weight`: an array of rows has at least one axis"):
+            load({"value": value, "weight": 3.0})
+        for wrong in ({"value": value, "wieght": weight}, {"value": value, "weight": weight, "wieght": weight}):
+            with self.assertRaisesRegex(penstock.SessionError, "no column `wieght` of a `raw` source; those that it has are `value`, `weight`"):
+                load(wrong)
+        with self.assertRaisesRegex(penstock.SessionError, "column `weight` has neither a file nor memory"):
+            load({"value": value})
+        with tempfile.TemporaryDirectory() as folder:
+            numpy.save(f"{folder}/weights.npy", weight)
+            self.assertEqual(load({"value": value}, weights=f"{folder}/weights.npy"), [[0, 1, 2, 3]]) # a path that is given stays
+            with self.assertRaisesRegex(penstock.SessionError, "none.npy: No such file.*`weights`"):
+                load({"value": value}, weights=f"{folder}/none.npy")
+
+    def test_columns_of_other_libraries(self):
+        class Fleeting:
+            """Pixels that are made anew for each look, as Pillow's are, with bytes in place of an address."""
+            @property
+            def __array_interface__(self):
+                return {"version": 3, "shape": (100,), "typestr": "<i8", "data": numpy.arange(100).tobytes()}
+        expected = [i * i for i in range(100)]
+        with penstock.load(NUMBERS, columns={"value": Fleeting()}, cache="") as loader:
+            gc.collect()
+            self.assertEqual(sorted(sum(squares(loader), [])), expected)
+        try:
+            import torch
+        except ImportError:
+            return
+        with penstock.load(NUMBERS, columns={"value": torch.arange(100)}, cache="") as loader:
+            self.assertEqual(sorted(sum(squares(loader), [])), expected)
+        with self.assertRaisesRegex(penstock.SessionError, "column `value`: the array is not contiguous"):
+            penstock.load(NUMBERS, columns={"value": torch.arange(100)[::2]}, cache="")
 
     def test_warnings_of_the_compiler_are_warnings(self):
         with warnings.catch_warnings(record=True) as caught:

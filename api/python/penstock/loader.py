@@ -2,9 +2,12 @@
 """Sessions that run compiled pipelines."""
 from __future__ import annotations
 
+import array
 import atexit
+import contextlib
 import ctypes
 import os
+import re
 import threading
 import warnings
 import weakref
@@ -14,7 +17,7 @@ from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence
 
 from . import _c
 from ._sheet import contact_sheet
-from .dataset import as_tables
+from .dataset import array_of, as_tables
 from .errors import CancelledError, CompileError, SessionError
 from .outputs import DTYPES, TYPESTR, Batch, Sample, BatchHandle, SampleHandle, output_names
 from .program import Program, is_bundle, read_source
@@ -35,7 +38,7 @@ def _close_all() -> None:
 def _after_fork() -> None:
     # A thread that held a lock is not there in the child.
     for loader in list(_open_loaders):
-        loader._lock = threading.Lock()
+        loader._renew_locks()
 
 
 if hasattr(os, "register_at_fork"):
@@ -67,7 +70,8 @@ def load(source: str | os.PathLike[str], *, pipeline: str | None = None, paramet
     pipeline         which one, where the file has several
     values           the pipeline's parameters: ``root="data", per_rank=256``
     parameters       the same as a mapping, for names that this function has, too
-    columns          arrays for the columns of a `raw` source, by name; their files need not be given then
+    columns          arrays for the columns of a `raw` source, by name, of NumPy's or what numpy.asarray takes, in the type that the
+                     pipeline declares; their files need not be given then. Arrays are read where they lie; lists are copied
     seed, epoch      in place of the pipeline's seed; the first epoch
     rank, world      this rank's number and how many there are
     threads          0: the processors that this process may use, divided by `ranks_here` (the ranks on this machine)
@@ -111,6 +115,9 @@ def load(source: str | os.PathLike[str], *, pipeline: str | None = None, paramet
                   on_error=on_error, allowed_folders=allowed_folders, dataset=dataset, device=device)
 
 
+#: The least values of options that are integers; the greatest are those of their types in C.
+LEAST = {"epoch": 0, "rank": 0, "world": 1, "threads": 0, "ranks_here": 1, "prefetch": 1, "memory_budget": 0, "device": 0}
+
 LAST = {None: _c.LAST_PIPELINE, "drop": _c.LAST_DROP, "keep": _c.LAST_KEEP, "pad": _c.LAST_PAD}
 
 
@@ -137,7 +144,7 @@ class Loader(_c.OfThisProcess):
         #: The compiled pipeline.
         self.program = program
         self._session = c_void_p()
-        self._lock = threading.Lock() # of the session: one call of next at a time
+        self._renew_locks()
         self._names: dict[str, tuple[int, int]] | None = None
         self._sample_names: dict[str, tuple[int, int]] | None = None
         self._iterator: object = None
@@ -147,29 +154,58 @@ class Loader(_c.OfThisProcess):
             raise ValueError(f'held is "grow" or "error", not {held!r}')
         if last not in LAST:
             raise ValueError(f'last is "drop", "keep" or "pad", not {last!r}')
-        if device != "cpu" and not isinstance(device, int):
+        if device != "cpu" and not hasattr(device, "__index__"):
             raise ValueError(f'device is "cpu" or the number of a GPU, not {device!r}')
+        if on_error not in (None, "fail") and not (hasattr(on_error, "__float__") and 0 <= float(on_error) <= 1):
+            raise ValueError(f'on_error is a share of the samples, 0 to 1, or "fail", not {on_error!r}')
         self._asked = _Asked(rows) if rows is not None else None
         share = -1.0 if on_error == "fail" else on_error
+        given = {"epoch": epoch, "rank": rank, "world": world, "threads": threads, "ranks_here": ranks_here, "prefetch": prefetch,
+                 "memory_budget": memory_budget, "device": 0 if device == "cpu" else device}
+        types = dict(_c.SessionOptions._fields_, device=ctypes.c_int32)
+        numbers = {name: _c.integer(name, value, types[name], LEAST[name]) for name, value in given.items()}
         self._options = {
-            "epoch": epoch, "rank": rank, "world": world, "threads": threads, "ranks_here": ranks_here,
-            "prefetch": prefetch, "memory_budget": memory_budget,
-            "device": _c.DEVICE_CPU if device == "cpu" else _c.DEVICE_AUTO, "device_number": 0 if device == "cpu" else device,
+            **numbers, "device": _c.DEVICE_CPU if device == "cpu" else _c.DEVICE_AUTO, "device_number": numbers["device"],
             "held": _c.HELD_GROW if held == "grow" else _c.HELD_ERROR, "last": LAST[last], "samples_only": samples_only,
-            "seed": None if seed is None else ctypes.pointer(ctypes.c_int64(seed)),
+            "seed": None if seed is None else ctypes.pointer(ctypes.c_int64(_c.integer("seed", seed, ctypes.c_int64))),
             "on_error": None if share is None else ctypes.pointer(ctypes.c_double(float(share)))}
         self._allowed = _c.encode_texts(list(allowed_folders))
         self._open()
         _open_loaders.add(self)
 
+    def _renew_locks(self) -> None:
+        #: Of the session: one call at a time, but for what tells.
+        self._lock = threading.Lock()
+        #: Who wants it while somebody waits for a batch: one at a time, of whom `_wanted` tells the one who waits.
+        self._turn, self._wanted = threading.Lock(), False
+        #: Of what tells, whose texts live until it is asked again, and of the session's end. Nobody waits while holding it; a
+        #: handler of a signal may come in between.
+        self._telling = threading.RLock()
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[None]:
+        """For calls of the session of which there is one at a time. Whoever waits for a batch makes room within a look."""
+        if self._asked is not None and self._asked.thread == threading.get_ident():
+            raise SessionError("the function that gives rows runs inside of a call of the loader: it may ask what the loader tells, such as "
+                               "state_dict, and cancel it")
+        with self._turn:
+            self._wanted = True # a lock is not fair: without it, who waits takes it again and again
+            try:
+                with self._lock:
+                    yield
+            finally:
+                self._wanted = False
+
     def _open(self) -> None:
         given = {}
         if self._columns: # columns in memory take the place of files
-            given = {p.name: "-" for p in self.program.parameters if p.type == "path" and p.default is None}
+            self._check_columns()
+            given = {p.name: "" for p in self.program.parameters
+                     if p.type == "path" and p.default is None and p.name not in self.program._given}
         values = _c.encode_parameters(given)
         columns = (_c.MemoryColumn * len(self._columns))()
-        for place, (name, array) in zip(columns, self._columns.items()):
-            place.name, place.dtype, place.rank, place.extents, place.data = _memory_column(name, array)
+        for place, (name, column) in zip(columns, list(self._columns.items())):
+            place.name, (place.dtype, place.rank, place.extents, place.data, self._columns[name]) = _c.encode(name), _memory_column(name, column)
         tables = (_c.ExternalTable * len(self._tables))()
         for place, table in zip(tables, self._tables):
             table.fill(place, self.program.names_column)
@@ -185,54 +221,78 @@ class Loader(_c.OfThisProcess):
             _c.library.session_close(self._session)
             self._session = c_void_p()
             raise SessionError(message)
+        self._process = os.getpid()
         if found := _c.decode(_c.library.session_warnings(self._session)):
             warnings.warn(found.rstrip(), stacklevel=4)
         self._info = self._read_info()
-        self._epoch, self._started, self._resumed = self._info.epoch, False, False
+        self._epoch, self._started, self._resumed = self._info["epoch"], False, False
 
-    def _read_info(self) -> Any:
+    def _check_columns(self) -> None:
+        strange = [name for name in self._columns if not self.program.names_column(name)]
+        if not strange:
+            return
+        try:
+            known = self.program.raw_columns()
+        except CompileError: # without a compiler there are no names to tell
+            return
+        for name in strange:
+            if name not in known:
+                raise SessionError(f"columns: the pipeline has no column `{name}` of a `raw` source" +
+                                   (f"; those that it has are {', '.join(f'`{one}`' for one in known)}" if known else ""))
+
+    def _read_info(self) -> dict[str, Any]:
         info = _c.SessionInfo(size=ctypes.sizeof(_c.SessionInfo))
-        _c.library.session_get_info(self._session, byref(info))
-        return info
+        with self._telling:
+            _c.library.session_get_info(self._live(), byref(info))
+            return _values(info)
 
     def _error(self) -> str:
+        # With the lock that the call has, which it is the error of.
         return _c.decode(_c.library.session_error(self._session)).rstrip()
 
     def _live(self) -> Any:
         if not self._session:
             raise SessionError("the loader is closed")
+        if self._process != os.getpid(): # what tells gives nothing there
+            raise SessionError(self._error())
         return self._session
 
     # --- iterating ------------------------------------------------------------
 
     def __len__(self) -> int:
         """Batches of an epoch. Where `rows` says which come, that is not known."""
-        if self._info.batches_per_epoch < 0:
+        if self._info["batches_per_epoch"] < 0:
             raise TypeError("how many batches there are is known to who gives the rows")
-        return self._info.batches_per_epoch
+        return self._info["batches_per_epoch"]
 
     def __iter__(self) -> Iterator[Batch]:
-        self._live()
-        if self._started and not self._resumed:
-            self.set_epoch(self._epoch + 1)
-        self._resumed = False
-        self._started = True
-        self._iterator = token = object()
+        with self._alone():
+            self._live()
+            if self._started and not self._resumed:
+                self._begin(self._epoch + 1, {})
+            self._resumed = False
+            self._started = True
+            self._iterator = token = object()
         return _Epoch(self, token)
 
     def set_epoch(self, epoch: int, **parameters: Any) -> None:
         """The next ``for`` begins this epoch, with other values of run-time parameters if there are some. Where it is the
-        next one anyway, what was done ahead is used. What was restored with `load_state_dict` in this epoch stays."""
-        with self._lock:
+        next one anyway, what was done ahead is used. What was restored with `load_state_dict` in this epoch stays. An iterator
+        that there is ends."""
+        epoch = _c.integer("epoch", epoch, ctypes.c_uint32)
+        with self._alone():
             self._live()
             if epoch == self._epoch and (self._resumed or not self._started) and not parameters:
                 return # here it is; rows may have been asked for already
-            values = _c.encode_parameters(parameters)
-            if _c.library.session_start(self._session, epoch, values, len(values)) != _c.OK:
-                raise SessionError(self._error())
-            if self._asked is not None:
-                self._asked.restart()
-            self._epoch, self._started, self._resumed = epoch, False, False
+            self._begin(epoch, parameters)
+
+    def _begin(self, epoch: int, parameters: Mapping[str, Any]) -> None:
+        values = _c.encode_parameters(dict(parameters))
+        if _c.library.session_start(self._session, _c.integer("epoch", epoch, ctypes.c_uint32), values, len(values)) != _c.OK:
+            raise SessionError(self._error())
+        if self._asked is not None:
+            self._asked.restart()
+        self._epoch, self._started, self._resumed, self._iterator = epoch, False, False, None
 
     @property
     def epoch(self) -> int:
@@ -244,41 +304,55 @@ class Loader(_c.OfThisProcess):
         """What crosses to the GPU in batches that are begun from now on: "pixels", "resampled" or "final". Of a pipeline that was
         compiled with ``transfer="all"`` it can be set, at any time between two batches: those that are in the making come
         first, and no sample changes. SessionError where there is no such level, or no memory for it."""
-        with self._lock:
+        with self._alone():
             return _c.decode(_c.library.session_transfer(self._live()))
 
     @transfer.setter
     def transfer(self, level: str) -> None:
-        with self._lock:
-            if _c.library.session_set_transfer(self._live(), level.encode()) != _c.OK:
+        with self._alone():
+            if _c.library.session_set_transfer(self._live(), _c.encode(level)) != _c.OK:
                 raise SessionError(self._error())
 
-    def _next(self) -> Batch | None:
+    def _next(self, epoch: _Epoch | None = None) -> Batch | None:
         batch = BatchHandle()
         within, where = _c.library.session_next_within, byref(batch)
         while True: # Ctrl-C is raised between two looks
+            if self._wanted:
+                with self._turn:
+                    pass
             with self._lock:
+                if epoch is not None and self._iterator is not epoch._token:
+                    if epoch._loader is None: # another thread, which shares it, met the end
+                        return None
+                    self._session or self._live()
+                    raise SessionError("this loader has begun another epoch since; one iterator at a time")
                 status = within(self._session or self._live(), _LOOK_NS, where)
-            if status != _c.TIMEOUT:
+                if status == _c.OK or status == _c.TIMEOUT:
+                    pass
+                elif status == _c.END_OF_EPOCH:
+                    self._epoch, self._started, self._iterator = self._epoch + 1, False, None
+                    if epoch is not None:
+                        epoch._loader = None
+                    return None
+                elif status == _c.CANCELLED:
+                    raise CancelledError("the loader was cancelled")
+                else:
+                    if self._asked is not None:
+                        self._asked.reraise()
+                    raise SessionError(self._error())
+            if status == _c.OK:
                 break
-        if status == _c.OK:
-            if self._names is None:
-                self._names = output_names(batch, _c.library.batch_output_count(batch), _c.library.batch_output)
-            return Batch(batch, self._names)
-        if status == _c.END_OF_EPOCH:
-            self._epoch, self._started = self._epoch + 1, False
-            return None
-        if status == _c.CANCELLED:
-            raise CancelledError("the loader was cancelled")
-        if self._asked is not None:
-            self._asked.reraise()
-        raise SessionError(self._error())
+        if self._names is None:
+            self._names = output_names(batch, _c.library.batch_output_count(batch), _c.library.batch_output)
+        return Batch(batch, self._names)
 
     def sample(self, position: int, epoch: int = 0) -> Sample:
         """The sample at a position of an epoch, computed alone."""
         sample = SampleHandle()
-        if _c.library.session_sample(self._live(), epoch, position, byref(sample)) != _c.OK:
-            raise SessionError(self._error())
+        position, epoch = _c.integer("position", position, ctypes.c_int64), _c.integer("epoch", epoch, ctypes.c_uint32)
+        with self._alone():
+            if _c.library.session_sample(self._live(), epoch, position, byref(sample)) != _c.OK:
+                raise SessionError(self._error())
         if self._sample_names is None:
             self._sample_names = output_names(sample, _c.library.sample_output_count(sample), _c.library.sample_output)
         return Sample(sample, self._sample_names)
@@ -288,18 +362,20 @@ class Loader(_c.OfThisProcess):
     def state_dict(self) -> dict[str, str]:
         """Where the next batch stands. Restoring it gives the same remaining samples under any number of threads,
         prefetch and ranks."""
-        return {"penstock": _c.decode(_c.library.session_state(self._live()))}
+        with self._telling:
+            return {"penstock": _c.decode(_c.library.session_state(self._live()))}
 
     def load_state_dict(self, state: Mapping[str, str]) -> None:
         """The next ``for`` goes on where `state_dict` was taken. Another pipeline's state is an error."""
-        with self._lock:
-            if _c.library.session_restore(self._live(), os.fsencode(state["penstock"])) != _c.OK:
+        text = _c.encode(state["penstock"])
+        with self._alone():
+            if _c.library.session_restore(self._live(), text) != _c.OK:
                 raise SessionError(self._error())
             self._resumed = self._started = True
             info = self._read_info()
-            self._epoch = info.epoch
+            self._epoch = info["epoch"]
             if self._asked is not None:
-                self._asked.restart(info.epoch, info.position // self._options["world"])
+                self._asked.restart(info["epoch"], info["position"] // self._options["world"])
             self._iterator = None
 
     # --- what is known --------------------------------------------------------
@@ -307,56 +383,63 @@ class Loader(_c.OfThisProcess):
     @property
     def batch_size(self) -> int:
         """Samples in a full batch of this rank; in the largest one, where batches go by length."""
-        return self._info.batch_size
+        return self._info["batch_size"]
 
     @property
     def info(self) -> dict[str, Any]:
         """Lengths, threads and memory of the session, and the epoch and position of the next batch."""
-        self._live()
-        return _values(self._read_info())
+        return self._read_info()
 
     @property
     def classes(self) -> list[str]:
         """The names of the classes that labels number, where the table has such: the folders of `image_folder`, `audio_folder` and
         `video_clips`, the list beside CIFAR's files."""
-        session = self._live()
-        return [_c.decode(_c.library.session_class_name(session, i)) for i in range(_c.library.session_class_count(session))]
+        with self._telling:
+            session = self._live()
+            return [_c.decode(_c.library.session_class_name(session, i)) for i in range(_c.library.session_class_count(session))]
 
     def row_text(self, row: int, column: str = "name") -> str:
         """A column of text of a row of the table, of `csv` any that the file names; `batch.rows` are those of a batch."""
-        text = ctypes.c_char_p()
-        with self._lock:
-            if _c.library.session_row_text(self._live(), row, column.encode(), byref(text)) != _c.OK:
+        text, row, name = ctypes.c_char_p(), _c.integer("row", row, ctypes.c_int64), _c.encode(column)
+        with self._alone():
+            if _c.library.session_row_text(self._live(), row, name, byref(text)) != _c.OK:
                 raise SessionError(self._error())
             return _c.decode(text.value)
 
     def statistics(self) -> dict[str, Any]:
         """Time and counts since the session was opened: samples, batches, stages, what limits, JPEG files by decoder."""
         numbers = _c.Statistics(size=ctypes.sizeof(_c.Statistics))
-        _c.library.session_statistics(self._live(), byref(numbers))
-        return _values(numbers)
+        with self._telling:
+            _c.library.session_statistics(self._live(), byref(numbers))
+            return _values(numbers)
 
     def bad_samples(self) -> list[BadSample]:
         """The samples that could not be used so far."""
+        return self._bad_from(0)
+
+    def _bad_from(self, first: int) -> list[BadSample]:
         found, count = ctypes.POINTER(_c.BadSample)(), ctypes.c_size_t()
-        _c.library.session_bad_samples(self._live(), byref(found), byref(count))
-        return [BadSample(b.epoch, b.position, b.row, _c.decode(b.name), _c.decode(b.reason), b.substitute)
-                for b in found[:count.value]]
+        with self._telling:
+            _c.library.session_bad_samples(self._live(), byref(found), byref(count))
+            return [BadSample(b.epoch, b.position, b.row, _c.decode(b.name), _c.decode(b.reason), b.substitute)
+                    for b in (found[i] for i in range(first, count.value))]
 
     # --- the end --------------------------------------------------------------
 
     def cancel(self) -> None:
-        """Makes whoever waits for a batch, and all who will, get a CancelledError. From any thread."""
-        if self._session:
-            _c.library.session_cancel(self._session)
+        """Makes whoever waits for a batch, and all who will, get a CancelledError. From any thread, and without a wait."""
+        with self._telling:
+            if self._session:
+                _c.library.session_cancel(self._session)
 
     def close(self) -> None:
         """Ends all work and threads. Batches that are held stay valid. Closing twice is closing once."""
         if not self._session:
             return
         self.cancel()
-        with self._lock:
-            session, self._session = self._session, c_void_p()
+        with self._alone():
+            with self._telling: # nobody uses it from now on
+                session, self._session = self._session, c_void_p()
             _c.library.session_close(session)
 
     def __enter__(self) -> Loader:
@@ -384,6 +467,7 @@ class _Asked:
         self.rows = rows
         self.batches: dict[int, Iterator[Sequence[int]]] = {}
         self.error: BaseException | None = None
+        self.thread: int | None = None # which is in it
         self.callback = _c.NextRows(self._next) # kept as long as the session
 
     def restart(self, epoch: int = -1, delivered: int = 0) -> None:
@@ -405,6 +489,7 @@ class _Asked:
             raise error
 
     def _next(self, context: Any, epoch: int, rows: Any, capacity: int) -> int:
+        self.thread = threading.get_ident()
         try:
             if epoch not in self.batches:
                 self.batches[epoch] = iter(self.rows(epoch))
@@ -415,12 +500,17 @@ class _Asked:
                 return 0
             if not 0 < len(batch) <= capacity:
                 raise SessionError(f"rows for a batch are 1 to {capacity}, not {len(batch)}")
-            for i, row in enumerate(batch):
-                rows[i] = int(row)
+            try:
+                numbers = array.array("q", batch)
+            except (TypeError, OverflowError) as error:
+                raise type(error)(f"rows are integers of 64 bits, the numbers of the table's: {error}") from None
+            ctypes.memmove(rows, numbers.buffer_info()[0], numbers.itemsize * len(numbers))
             return len(batch)
         except BaseException as error: # noqa: BLE001: it goes on in the thread that waits
             self.error = error
             return -2
+        finally:
+            self.thread = None
 
 
 class _Epoch:
@@ -438,11 +528,8 @@ class _Epoch:
         loader = self._loader
         if loader is None:
             raise StopIteration
-        if loader._iterator is not self._token:
-            raise SessionError("this loader has begun another epoch since; one iterator at a time")
-        batch = loader._next()
+        batch = loader._next(self)
         if batch is None:
-            self._loader = None
             raise StopIteration
         return batch
 
@@ -455,21 +542,21 @@ def _numbers_by_code() -> dict[str, tuple[int, str]]:
     return {code: (number, dtype) for number, dtype in DTYPES.items() if (code := TYPESTR.get(dtype))}
 
 
-def _memory_column(name: str, array: Any) -> tuple[Any, ...]:
-    """The fields of pst_memory_column for an array."""
-    described = array.__array_interface__
-    numbers = _numbers_by_code()
-    code = described["typestr"]
-    if code not in numbers:
-        raise SessionError(f"column `{name}`: no element type for an array of `{code}`; there are "
-                           f"{', '.join(dtype for dtype in TYPESTR)}")
-    if described.get("strides") is not None:
-        raise SessionError(f"column `{name}`: the array is not contiguous; hint: numpy.ascontiguousarray(array)")
-    shape = described["shape"]
+def _memory_column(name: str, column: Any) -> tuple[Any, ...]:
+    """The fields of pst_memory_column for an array, but for its name, and what has its memory."""
+    try:
+        dtype, shape, strides, address, owner = array_of(column)
+    except Exception as error: # whatever an array's own library raises
+        raise SessionError(f"column `{name}`: {error}; a column is an array of NumPy's, or what numpy.asarray takes") from error
     if not shape:
         raise SessionError(f"column `{name}`: an array of rows has at least one axis")
-    extents = (ctypes.c_int64 * len(shape))(*shape)
-    return name.encode(), numbers[code][0], len(shape), extents, described["data"][0]
+    number = next(number for number, one in DTYPES.items() if one == dtype)
+    step = 1 if dtype == "bool" else int(re.sub(r"\D*", "", dtype)) // 8
+    for extent, stride in reversed(list(zip(shape, strides))):
+        if stride != step and extent > 1 and 0 not in shape:
+            raise SessionError(f"column `{name}`: the array is not contiguous; hint: numpy.ascontiguousarray(array)")
+        step *= extent
+    return number, len(shape), (ctypes.c_int64 * len(shape))(*shape), address, owner
 
 
 def _values(struct: ctypes.Structure) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from ctypes import POINTER, byref, c_int64, c_size_t
+from ctypes import POINTER, c_int64
 from typing import Any
 
 import numpy
@@ -46,10 +46,7 @@ class PushedLoader(Loader):
 
     def bad_from(self, count: int) -> list[BadSample]:
         """The samples that could not be used, behind the first `count` of them."""
-        found, length = POINTER(_c.BadSample)(), c_size_t()
-        _c.library.session_bad_samples(self._live(), byref(found), byref(length))
-        return [BadSample(b.epoch, b.position, b.row, _c.decode(b.name), _c.decode(b.reason), b.substitute)
-                for b in (found[i] for i in range(count, length.value))]
+        return self._bad_from(count)
 
 
 def epoch_number(*parts: int) -> int:
