@@ -99,15 +99,15 @@ Status SessionState::checkAgainst(const SessionState &own, const std::string &pi
     return Error{Code::InvalidArgument, "the state is of a session with seed " +
                                             std::to_string(int64_t(seed)) + ", this one has seed " +
                                             std::to_string(int64_t(own.seed))};
+  if (position > 0 && lengths != own.lengths)
+    return Error{Code::InvalidArgument,
+                 "the state is of the midst of an epoch that has other batches: the lengths of the "
+                 "rows, the limit, the number of buckets or `last` have changed since"};
   if (position > 0 && !callerOrders && table && table != own.table)
     return Error{Code::InvalidArgument, "the state is of the midst of an epoch of a table of " +
                                             std::to_string(table) + " rows, and this one has " +
                                             std::to_string(own.table) +
                                             ": its order is another one. Begin an epoch anew"};
-  if (position > 0 && lengths != own.lengths)
-    return Error{Code::InvalidArgument,
-                 "the state is of the midst of an epoch that has other batches: the lengths of the "
-                 "rows, the limit, the number of buckets or `last` have changed since"};
   return {};
 }
 
