@@ -69,13 +69,14 @@ void CompileOptions::addTo(Command &command) {
       .option("--transfer", transfer,
               "what crosses to the GPU: pixels (the default), as decoded; resampled, what the CPU "
               "has resampled and warped; final, outputs alone; auto, the one of these that costs "
-              "least")
+              "least; all, every one: `explain` says what each costs, and programs can change it")
       .typeName("LEVEL")
       .group(group);
   command
-      .option("--machine", machine,
-              "what the machine does in a second, for --transfer auto: a file of JSON, which "
-              "docs/cuda.md describes")
+      .option(
+          "--machine", machine,
+          "what the machine does in a second, for --transfer auto and all: a file of JSON, which "
+          "docs/cuda.md describes")
       .typeName("FILE")
       .group(group);
   command.option("--from", from, "the file is MLIR of this stage (see --emit), not a .pipe file")
