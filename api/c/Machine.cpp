@@ -2,8 +2,7 @@
 //
 // What a machine does in a second, and what its data are like, as a file says it.
 #include "api/c/Machine.h"
-#include "runtime/abi/media.h"
-#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/STLExtras.h"
 #include <cmath>
 #include <nlohmann/json.hpp>
 

@@ -28,7 +28,7 @@ struct CutCosts {
 CutCosts costsOf(mlir::ModuleOp module, const TypicalData &data, int samples);
 
 /// What a machine does in a second. Rates of the host are those of one thread. The defaults were
-/// measured on an EPYC (Zen 3) and an H200 (docs/performance.md).
+/// set by two pipelines on an EPYC (Zen 3) and an H200 (docs/cuda.md, "Which level").
 struct MachineRates {
   double threads = 16;
   double hostOperations = 4e10;
