@@ -4,6 +4,7 @@
 #pragma once
 
 #include "compiler/Dialect/PipeDialect.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringMap.h"
 #include <optional>
 
