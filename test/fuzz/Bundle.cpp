@@ -25,8 +25,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   }
   require(!bundle->levels.empty(), "a bundle has a level");
   for (const Bundle::Level &level : bundle->levels) {
-    (void)Image::load(level.program.image);
-    (void)Plan::load(level.program.plan);
+    require(!level.programs.empty(), "a level has a program");
+    for (const auto &program : level.programs) {
+      (void)Image::load(program.image);
+      (void)Plan::load(program.plan);
+    }
   }
   (void)bundle->take();
   return 0;
