@@ -16,7 +16,7 @@
 using namespace penstock;
 using namespace penstock::api;
 
-static constexpr std::string_view magic = "PSTKC006";
+static constexpr std::string_view magic = "PSTKC007";
 
 //===--- keys ---------------------------------------------------------------===//
 

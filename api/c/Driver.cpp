@@ -371,7 +371,7 @@ bool Driver::runTo(Stage stage) {
     break;
   case Stage::schedule:
     if (!request.gpus.empty())
-      pipelines::buildDeviceSchedulePipeline(passes);
+      pipelines::buildDeviceSchedulePipeline(passes, selection.runs("join-launches"));
     pipelines::buildSchedulePipeline(passes, static_cast<int>(target->level));
     break;
   case Stage::loops:
@@ -404,9 +404,15 @@ bool Driver::advance(Stage stage) {
   return true;
 }
 
+/// Every kernel as text, or those that run beside this host.
 bool Driver::makeCuda() {
   mlir::PassManager passes(&context);
-  pipelines::buildCudaPipeline(passes);
+  if (request.gpus.empty()) {
+    pipelines::buildCudaPipeline(passes);
+  } else {
+    pipelines::buildDeviceSchedulePipeline(passes, selection().runs("join-launches"));
+    pipelines::buildDeviceCodePipeline(passes);
+  }
   reached = Stage::cuda;
   return run(passes, Stage::cuda);
 }

@@ -4,6 +4,7 @@
 #include "api/c/Transfers.h"
 #include "api/c/Explain.h"
 #include "compiler/Dialect/UserPlaces.h"
+#include "compiler/Pipelines/CodePipelines.h"
 #include "compiler/Schedules/Passes.h"
 #include "compiler/Transforms/FuseRemarks.h"
 #include "mlir/Pass/PassManager.h"
@@ -38,6 +39,12 @@ FailureOr<std::vector<TransferLevelCost>> api::costLevels(ModuleOp module,
     if (failed(passes.run(*level.module)))
       return failure();
     level.costs = analysis::costsOf(*level.module, machine.typical, imaginedSamples);
+    PassManager schedule(module.getContext());
+    schedule.enableVerifier(false);
+    pipelines::buildDeviceSchedulePipeline(schedule, wanted.runs("join-launches"));
+    if (failed(schedule.run(*level.module)))
+      return failure();
+    level.costs.launches = analysis::launchesOf(*level.module);
     level.times = analysis::timesOf(level.costs, machine.rates);
   }
   return levels;

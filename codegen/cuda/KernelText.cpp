@@ -103,17 +103,18 @@ void KernelText::argument(BlockArgument argument, const KernelArgument &from) {
        << field << ";\n";
 }
 
-LogicalResult KernelText::print(func::FuncOp function) {
+LogicalResult KernelText::print(func::FuncOp function, bool isKernel, bool isBody) {
   const auto arguments = argumentsOf(function);
   const DeviceLaunch launch = *launchOf(function);
   inputs = *launch.inputs;
+  isFirstBlock = isBody && launch.isOneBlock();
   const std::string name = cudaKernelName(options, function.getSymName());
   os << "\nstruct " << name << "_sample {\n";
   line() << "i64 entry; // of status\n";
   for (auto [argument, from] : llvm::zip(function.getArguments(), arguments))
     line() << fieldType(argument, from) << from.name.getValue() << ";\n";
   os << "};\n\n";
-  for (const char *word : {"samples", "status", "sample"})
+  for (const char *word : {"samples", "status", "sample", "record"})
     taken.insert(word);
   os << "// "
      << (launch.isOneBlock() ? "One block"
@@ -123,16 +124,29 @@ LogicalResult KernelText::print(func::FuncOp function) {
   if (launch.shared)
     os << ", with " << *launch.shared << " bytes of shared memory";
   os << ".\n";
-  os << "PST_KERNEL __launch_bounds__(" << launch.threads << ") " << name << "(const " << name
-     << "_sample *samples, pst_sample_status *status) {\n";
-  line() << "const " << name << "_sample &sample = samples[blockIdx.y];\n";
-  line() << "if (pst_left_out(status, sample.entry))\n";
-  line() << "  return;\n";
+  const std::string kernel = "PST_KERNEL __launch_bounds__(" + std::to_string(launch.threads) +
+                             ") " + name + "(const " + name +
+                             "_sample *samples, pst_sample_status *status) {\n";
+  if (isBody) {
+    os << "PST_BODY " << name << "_body(const void *record, pst_sample_status *status) {\n";
+    line() << "const " << name << "_sample &sample = pst_record<" << name << "_sample>(record);\n";
+  } else {
+    os << kernel;
+    line() << "const " << name << "_sample &sample = samples[blockIdx.y];\n";
+    line() << "if (pst_left_out(status, sample.entry))\n";
+    line() << "  return;\n";
+  }
   for (auto [argument, from] : llvm::zip(function.getArguments(), arguments))
     this->argument(argument, from);
   if (failed(block(function.getBody().front())))
     return failure();
   os << "}\n";
+  if (isBody && isKernel) {
+    os << kernel;
+    line() << "if (!pst_left_out(status, samples[blockIdx.y].entry))\n";
+    line() << "  " << name << "_body(&samples[blockIdx.y], status);\n";
+    os << "}\n";
+  }
   return success();
 }
 
@@ -382,9 +396,11 @@ static std::optional<int64_t> productOf(ValueRange extents) {
 }
 
 /// Who shares the elements of a nest out, and how many they are.
-static std::pair<StringRef, StringRef> workersOf(StringRef workers) {
-  if (workers == "block")
+static std::pair<StringRef, StringRef> workersOf(StringRef workers, bool isFirstBlock) {
+  if (workers == "block" || (workers == "threads" && isFirstBlock))
     return {"threadIdx.x", "blockDim.x"};
+  if (workers == "warps" && isFirstBlock)
+    return {"threadIdx.x / 32", "blockDim.x / 32"};
   if (workers == "blocks")
     return {"blockIdx.x", "gridDim.x"};
   return workers == "warps" ? std::pair<StringRef, StringRef>("pst_warp()", "pst_warps()")
@@ -395,8 +411,8 @@ static std::pair<StringRef, StringRef> workersOf(StringRef workers) {
 /// grid-stride loop. Divisions of 64 bits are slow: numbers have 32 where all fit.
 LogicalResult KernelText::nest(scf::ParallelOp op) {
   const ThreadNest note = nestOf(op);
-  const auto [worker, workers] = workersOf(note.workers);
-  const bool isBlock = worker == "threadIdx.x";
+  const auto [worker, workers] = workersOf(note.workers, isFirstBlock);
+  const bool isBlock = worker.starts_with("threadIdx.x");
   const auto count = productOf(op.getUpperBound());
   const bool isNarrow = count || note.isNarrow;
   const std::string type = isNarrow ? "u32" : "i64", narrowed = isNarrow && !isBlock ? "(u32)" : "";

@@ -43,7 +43,8 @@ class KernelText {
 public:
   KernelText(llvm::raw_ostream &os, const CudaPrinterOptions &options) : os(os), options(options) {}
 
-  mlir::LogicalResult print(mlir::func::FuncOp function);
+  /// The kernel of a function, or its body for others to call, or both.
+  mlir::LogicalResult print(mlir::func::FuncOp function, bool isKernel, bool isBody);
 
 private:
   // KernelText.cpp: statements.
@@ -97,6 +98,7 @@ private:
   std::string run; ///< the neighbours that are stored together, so far
   llvm::DenseMap<int64_t, std::string> loadedRuns; ///< by their number: variables
   int64_t inputs = 0;
+  bool isFirstBlock = false; ///< others of its sample run at the same time, and do nothing
 };
 
 } // namespace penstock::codegen

@@ -2,8 +2,10 @@
 //
 // Kernels as CUDA C++.
 #include "codegen/cuda/Printer.h"
+#include "codegen/cuda/Joined.h"
 #include "codegen/cuda/KernelText.h"
 #include "mlir/IR/BuiltinAttributes.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace penstock;
@@ -47,8 +49,25 @@ std::optional<std::string> codegen::cudaText(ModuleOp module, const CudaPrinterO
   os << "#include \"penstock.cuh\"\n";
   for (auto table : module.getOps<memref::GlobalOp>())
     printTable(os, table, options);
-  for (auto function : module.getOps<func::FuncOp>())
-    if (conversion::launchOf(function) && failed(KernelText(os, options).print(function)))
+  const auto joined = joinedLaunches(module);
+  if (failed(joined))
+    return std::nullopt;
+  llvm::DenseSet<Operation *> bodies;
+  for (const auto &[group, launch] : *joined)
+    bodies.insert(launch.bodies.begin(), launch.bodies.end());
+  llvm::StringSet<> alone; // launched without others, too
+  module.walk([&](pipe::LaunchOp launch) {
+    if (!launch.getGroup())
+      alone.insert(launch.getKernel());
+  });
+  for (auto function : module.getOps<func::FuncOp>()) {
+    const bool isBody = bodies.contains(function);
+    if (conversion::launchOf(function) &&
+        failed(KernelText(os, options)
+                   .print(function, !isBody || alone.contains(function.getSymName()), isBody)))
       return std::nullopt;
+  }
+  for (const auto &[group, launch] : *joined)
+    printJoined(os, launch, options);
   return text;
 }

@@ -22,10 +22,23 @@ typedef u16 f16;  // in memory only: in registers a half is an f32 that fits
 typedef u16 bf16; // likewise
 
 #define PST_KERNEL extern "C" __global__ void
+#ifdef __CUDACC__
+#define PST_BODY static __device__ __noinline__ void // has the registers that it needs, whatever its neighbours do
+#else
+#define PST_BODY static void
+#endif
 #define PST_INLINE static __device__ inline
 #define PST_MEMBER __device__ inline
 
 //===--- what a launch hands over (runtime/abi/kernel.h) ---------------------===//
+
+/// An address that a launch handed over: compilers then know which kind of memory it is in.
+template <typename T> PST_INLINE T *pst_global(T *given) {
+#ifdef __CUDACC__
+  __builtin_assume(__isGlobal(given));
+#endif
+  return given;
+}
 
 /// Of a batch, then of each of its slots: the first check that failed.
 struct pst_sample_status {
@@ -36,15 +49,16 @@ struct pst_sample_status {
 
 /// Whether a check has failed that the sample at `entry` depends on.
 PST_INLINE bool pst_left_out(const pst_sample_status *status, i64 entry) {
-  return __ldcv(&status[0].check) != 0 || __ldcv(&status[entry].check) != 0;
+  return __ldcv(&pst_global(status)[0].check) != 0 || __ldcv(&pst_global(status)[entry].check) != 0;
 }
 /// All threads of a sample agree that a check fails.
 PST_INLINE void pst_fail(pst_sample_status *status, i64 entry, i32 id, i64 first, i64 second) {
   if (blockIdx.x != 0 || threadIdx.x != 0)
     return;
-  status[entry].values[0] = first;
-  status[entry].values[1] = second;
-  atomicExch(&status[entry].check, id);
+  pst_sample_status &sample = pst_global(status)[entry];
+  sample.values[0] = first;
+  sample.values[1] = second;
+  atomicExch(&sample.check, id);
 }
 
 //===--- bits ----------------------------------------------------------------===//
@@ -63,14 +77,6 @@ PST_INLINE f32 pst_canonical(f32 x) { return x != x ? pst_bits<f32>(0x7FC00000u)
 PST_INLINE f64 pst_canonical(f64 x) { return x != x ? pst_bits<f64>(0x7FF8000000000000ull) : x; }
 PST_INLINE bool pst_negative(f32 x) { return (pst_bits<u32>(x) >> 31) != 0; }
 PST_INLINE bool pst_negative(f64 x) { return (pst_bits<u64>(x) >> 63) != 0; }
-
-/// An address that a launch handed over: compilers then know which kind of memory it is in.
-template <typename T> PST_INLINE T *pst_global(T *given) {
-#ifdef __CUDACC__
-  __builtin_assume(__isGlobal(given));
-#endif
-  return given;
-}
 
 //===--- neighbours in memory ------------------------------------------------===//
 
@@ -513,6 +519,42 @@ PST_INLINE i64 pst_lane() { return threadIdx.x % 32; }
 extern __shared__ pst_quad pst_shared_memory[];
 #endif
 PST_INLINE i8 *pst_shared() { return (i8 *)pst_shared_memory; }
+
+//===--- several kernels in one launch (runtime/abi/kernel.h) -----------------===//
+
+/// What a sample takes of the kernels of a launch.
+struct pst_joined_step {
+  const void *record; // of its kernel
+  u32 body, meets;
+};
+template <int most> struct pst_joined_sample {
+  i64 entry; // of status
+  u32 met, steps;
+  pst_joined_step step[most];
+};
+template <typename T> PST_INLINE const T &pst_record(const void *record) { return *pst_global((const T *)record); }
+
+/// One thread of each block of a sample waits for those of the others; what their blocks have written is seen then. The sign of
+/// `met` turns when all have come (a sense-reversing barrier: Mellor-Crummey and Scott, 1991).
+PST_INLINE void pst_meet(u32 *met) {
+  __threadfence();
+  const u32 before = atomicAdd(met, blockIdx.x == 0 ? 0x80000001u - gridDim.x : 1u);
+  while (((before ^ __ldcv(met)) & 0x80000000u) == 0)
+    __nanosleep(40);
+  __threadfence();
+}
+/// Whether the block runs a step: all its threads agree. What is before it has ended.
+PST_INLINE bool pst_takes(const pst_joined_step &step, u32 *met, const pst_sample_status *status, i64 entry) {
+  __shared__ u32 left_out;
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    if (step.meets)
+      pst_meet(pst_global(met));
+    left_out = pst_left_out(status, entry);
+  }
+  __syncthreads();
+  return left_out == 0;
+}
 
 //===--- indices -------------------------------------------------------------===//
 

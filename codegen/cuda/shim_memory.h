@@ -5,9 +5,10 @@
 // The text is compiled with -DPST_WATCHED -fsanitize=thread, whose callbacks are here, and not
 // those of the sanitizer's runtime: they know blocks and barriers. Two threads race for a byte that
 // one of them writes, unless both do so by an atomic operation, or a barrier of their block lies
-// between, or one of their warp. Blocks have no barrier in common: whatever two of them touch,
-// nobody may write. Nor may anybody read what nobody wrote, or touch what is in no region.
-// -fsanitize=alignment sees wide accesses off their boundaries.
+// between, or one of their warp. Blocks have none in common, unless those of a sample meet
+// (pst_meet): whatever two of them touch in between, nobody may write. Nor may anybody read what
+// nobody wrote, or touch what is in no region. -fsanitize=alignment sees wide accesses off their
+// boundaries.
 #pragma once
 
 #include "shim_counts.h"
@@ -19,9 +20,11 @@
 /// Threads that touched a byte, as far as it matters: one, or several of a warp or block since its
 /// last barrier.
 struct pst_touch {
-  unsigned block;      // from 1; 0: nobody; all ones: several
-  unsigned phase;      // barriers that the block had passed
-  unsigned warp_phase; // barriers that the warp had passed
+  unsigned sample;      // from 1; 0: nobody; all ones: several
+  unsigned short block; // of the sample; all ones: several
+  unsigned short met;   // how often its blocks had met
+  unsigned phase;       // barriers that the block had passed
+  unsigned warp_phase;  // barriers that the warp had passed
   unsigned short thread;
   unsigned char several; // 0: `thread` alone, 1: some of its warp, 2: others too
   bool atomic;
@@ -35,7 +38,8 @@ struct pst_watched {
   bool shared; // each block has its own
 };
 
-static const unsigned pst_several_blocks = ~0u;
+static const unsigned pst_several_samples = ~0u;
+static const unsigned short pst_several_blocks = 0xFFFF;
 static pst_watched *pst_regions;
 static unsigned pst_region_count;
 static pst_watched *pst_last_region;
@@ -49,7 +53,8 @@ static const bool pst_is_watched = false; // atomic operations come here all the
 #endif
 // Of the thread that runs.
 static bool pst_watching;
-static unsigned pst_me, pst_my_block, pst_my_phase, pst_my_warp_phase;
+static unsigned pst_me, pst_my_sample, pst_my_phase, pst_my_warp_phase;
+static unsigned short pst_my_block, pst_my_met;
 static uintptr_t pst_my_stack, pst_my_stack_end;
 static unsigned *pst_here; // blockIdx of the block at hand: x, y
 
@@ -74,7 +79,11 @@ static void pst_report(const char *what, uintptr_t pc) {
 }
 
 static bool pst_conflicts(const pst_touch &other) {
-  if (!other.block)
+  if (!other.sample)
+    return false;
+  if (other.sample != pst_my_sample)
+    return true;
+  if (other.met < pst_my_met)
     return false;
   if (other.block != pst_my_block)
     return true;
@@ -85,16 +94,21 @@ static bool pst_conflicts(const pst_touch &other) {
 }
 
 static pst_touch pst_touch_of_mine(bool atomic) {
-  return {pst_my_block, pst_my_phase, pst_my_warp_phase, (unsigned short)pst_me, 0, atomic};
+  return {pst_my_sample,     pst_my_block,           pst_my_met, pst_my_phase,
+          pst_my_warp_phase, (unsigned short)pst_me, 0,          atomic};
 }
 
 /// Mine beside those that were there.
 static void pst_join(pst_touch &all, bool atomic) {
   const pst_touch mine = pst_touch_of_mine(atomic);
   all.atomic = all.atomic && atomic;
-  if (!all.block || (all.block == mine.block && all.phase != mine.phase)) {
+  const bool isMySample = all.sample == mine.sample, isMyBlock = all.block == mine.block;
+  if (!all.sample ||
+      (isMySample && (all.met < mine.met || (isMyBlock && all.phase != mine.phase)))) {
     all = mine;
-  } else if (all.block != mine.block) {
+  } else if (!isMySample) {
+    all.sample = pst_several_samples;
+  } else if (!isMyBlock) {
     all.block = pst_several_blocks;
   } else if (all.several || all.thread != mine.thread) {
     const bool sameWarp = all.several != 2 && all.thread / 32 == mine.thread / 32;
@@ -108,7 +122,7 @@ static void pst_join(pst_touch &all, bool atomic) {
 static void pst_race(const pst_watched &in, size_t place, const pst_touch &other, const char *mine,
                      const char *theirs, uintptr_t pc) {
   char what[200], who[80];
-  if (other.block == pst_several_blocks || other.block != pst_my_block)
+  if (other.sample != pst_my_sample || other.block != pst_my_block)
     snprintf(who, sizeof who, "which another block %s", theirs);
   else if (other.several)
     snprintf(who, sizeof who, "which others %s since the last barrier", theirs);
@@ -169,7 +183,7 @@ static void pst_access(const void *pointer, size_t bytes, pst_kind kind, uintptr
     if (!in->region.writable)
       return;
     pst_byte &byte = in->bytes[i - begin];
-    if (!in->region.written && kind != PST_WRITE && !byte.writer.block) {
+    if (!in->region.written && kind != PST_WRITE && !byte.writer.sample) {
       snprintf(what, sizeof what, "reads byte %zu of %s, which nobody has written",
                (size_t)(i - begin), in->region.name);
       return pst_report(what, pc);
@@ -281,6 +295,29 @@ static void pst_watch_block() {
       memset(pst_regions[i].bytes, 0, pst_regions[i].region.bytes * sizeof(pst_byte));
       memset((void *)pst_regions[i].region.begin, 0xA5, pst_regions[i].region.bytes);
     }
+}
+/// Bytes of what each block has of its own, and of what is known of it.
+static size_t pst_own_bytes() {
+  size_t bytes = 0;
+  for (unsigned i = 0; i < pst_region_count; ++i)
+    if (pst_regions[i].shared)
+      bytes += pst_regions[i].region.bytes * (1 + sizeof(pst_byte));
+  return bytes;
+}
+/// Keeps it at `kept` while another block runs, or brings it back.
+static void pst_keep_own(unsigned char *kept, bool back) {
+  for (unsigned i = 0; i < pst_region_count; ++i) {
+    if (!pst_regions[i].shared)
+      continue;
+    const size_t bytes = pst_regions[i].region.bytes;
+    unsigned char *const parts[] = {(unsigned char *)pst_regions[i].region.begin,
+                                    (unsigned char *)pst_regions[i].bytes};
+    for (unsigned part = 0; part < 2; ++part) {
+      const size_t size = bytes * (part ? sizeof(pst_byte) : 1);
+      memcpy(back ? parts[part] : kept, back ? kept : parts[part], size);
+      kept += size;
+    }
+  }
 }
 static void pst_watch_no_more() {
   for (unsigned i = 0; i < pst_region_count; ++i)

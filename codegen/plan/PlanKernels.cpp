@@ -62,6 +62,17 @@ std::unique_ptr<plan::KernelT> PlanKernels::entryOf(func::FuncOp function) const
 LogicalResult PlanKernels::addKernels() {
   if (failed(verifyContracts(module)))
     return failure();
+  auto launches = joinedLaunches(module);
+  if (failed(launches))
+    return failure();
+  joined = std::move(*launches);
+  for (const auto &[group, launch] : joined) {
+    auto entry = std::make_unique<plan::JoinT>();
+    entry->name = cudaKernelName({plan.name, {}}, launch.name);
+    entry->threads = static_cast<uint32_t>(launch.threads);
+    entry->shared = static_cast<uint32_t>(launch.shared);
+    plan.joins.push_back(std::move(entry));
+  }
   for (auto function : module.getOps<func::FuncOp>()) {
     StringAttr kind = kindOf(function);
     if (!kind)
@@ -176,6 +187,12 @@ LogicalResult PlanKernels::setCode(pipe::LaunchOp op, plan::StepT &step) {
       return failure();
     step.kernel = *kernel;
     step.device = plan.kernels[static_cast<size_t>(*kernel)]->device != nullptr;
+    if (const auto group = op.getGroup()) {
+      const auto launch = joined.find(static_cast<int64_t>(*group));
+      const auto body = llvm::find(launch->second.bodies, function.getOperation());
+      step.join = static_cast<int>(launch - joined.begin());
+      step.body = static_cast<uint16_t>(body - launch->second.bodies.begin());
+    }
   }
   for (Value scalar : scalars) {
     FailureOr<int> slot = scope.slotOf(scalar);

@@ -3,6 +3,7 @@
 // What runs, as entries of the plan.
 #pragma once
 
+#include "codegen/cuda/Joined.h"
 #include "codegen/plan/PlanScope.h"
 #include "compiler/Conversion/KernelContract.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -38,7 +39,8 @@ private:
   plan::PlanT &plan;
   PlanScope &scope;
   llvm::StringMap<mlir::func::FuncOp> functions;
-  llvm::StringMap<int> sharedKernels; ///< those without scratch of dynamic size
+  llvm::StringMap<int> sharedKernels;            ///< those without scratch of dynamic size
+  llvm::MapVector<int64_t, JoinedLaunch> joined; ///< by group
 };
 
 } // namespace penstock::codegen

@@ -19,11 +19,6 @@ double CutCosts::bytes() const {
   return sum;
 }
 
-/// As pipe-place-kernels says.
-static bool isOfGpu(KernelOp kernel) {
-  return kernel->getAttr("place") == StringAttr::get(kernel.getContext(), "gpu");
-}
-
 namespace {
 
 /// The costs of one sample.
@@ -216,11 +211,21 @@ CutCosts costsOf(ModuleOp module, const TypicalData &data, int samples) {
     *sum /= samples;
   for (auto &[value, bytes] : costs.crossing)
     bytes /= samples;
-  SymbolTable symbols(module);
-  module.walk([&](LaunchOp launch) {
-    costs.launches += isOfGpu(symbols.lookup<KernelOp>(launch.getKernel()));
-  });
+  costs.launches = launchesOf(module);
   return costs;
+}
+
+int64_t launchesOf(ModuleOp module) {
+  SymbolTable symbols(module);
+  int64_t alone = 0;
+  llvm::DenseSet<uint64_t> groups;
+  module.walk([&](LaunchOp launch) {
+    if (const auto group = launch.getGroup())
+      groups.insert(*group);
+    else
+      alone += isOfGpu(symbols.lookup<KernelOp>(launch.getKernel()));
+  });
+  return alone + static_cast<int64_t>(groups.size());
 }
 
 //===--- time --------------------------------------------------------------===//

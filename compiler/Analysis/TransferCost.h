@@ -27,6 +27,9 @@ struct CutCosts {
 /// pipe-place-kernels. A pure function of its arguments.
 CutCosts costsOf(mlir::ModuleOp module, const TypicalData &data, int samples);
 
+/// How many launches on a GPU a batch is; those of a group are one.
+int64_t launchesOf(mlir::ModuleOp module);
+
 /// What a machine does in a second. Rates of the host are those of one thread. The defaults were
 /// set by two pipelines on an EPYC (Zen 3) and an H200 (docs/cuda.md, "Which level").
 struct MachineRates {

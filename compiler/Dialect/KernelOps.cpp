@@ -66,6 +66,9 @@ Operation *penstock::pipe::codecOf(KernelOp kernel) {
 bool penstock::pipe::isOfHost(KernelOp kernel) {
   return kernel->getAttr("place") == StringAttr::get(kernel.getContext(), "cpu");
 }
+bool penstock::pipe::isOfGpu(KernelOp kernel) {
+  return kernel->getAttr("place") == StringAttr::get(kernel.getContext(), "gpu");
+}
 
 /// Of inputs that a block copies: room in bytes, and their numbers among the kernel's tensors.
 static bool mayBeCopied(KernelOp kernel, Attribute value) {
@@ -218,4 +221,12 @@ LogicalResult KernelOp::verify() {
       (!outside || outside.size() != static_cast<int64_t>(results)))
     return emitOpError() << "has `outside_n` for other than its " << results << " results";
   return success(succeeded(verifyStored(*this)) && succeeded(verifyLoops(*this)));
+}
+
+LogicalResult LaunchOp::verify() {
+  if (!getGroup())
+    return success();
+  if (getOnce())
+    return emitOpError("has a group, and runs once for a batch");
+  return static_cast<int64_t>(*getGroup()) < 0 ? emitOpError("has a negative group") : success();
 }

@@ -126,19 +126,23 @@ def Pipe_LaunchOp : Pipe_Op<"launch", [Pure, Pipe_OfClass<"other">, Pipe_SizedOp
     With `guard`, the kernel runs only where it is true; elsewhere nothing reads
     its results (see `pipe.switch`). With `once`, its results are the same for all
     samples of a batch: it runs for the first of them, in a stage of the batch.
+    Launches on a GPU that have the same `group` are one (`pipe-join-launches`): a sample's blocks run
+    what it takes of them one after the other.
 
     Constraints:
 
     - (C1) operand and result types equal the kernel's arguments and returned
       values.
     - (C2) one size per dynamic axis of the results, in order.
+    - (C3) what runs `once` has no `group`, and a group has a number of at least 0.
 
     Example: `%1 = pipe.launch @k0 (%0) scalars(%s : i64) : (!pipe.tensor<u8[w=4]>) -> !pipe.tensor<u8[w=4]>`
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<Pipe_Tensor>:$tensors,
                        Variadic<Pipe_Scalar>:$scalars, Variadic<Pipe_Int>:$sizes,
-                       Optional<Pipe_Bool>:$guard, UnitAttr:$once);
+                       Optional<Pipe_Bool>:$guard, UnitAttr:$once, OptionalAttr<I64Attr>:$group);
   let results = (outs Variadic<Pipe_Tensor>:$results);
+  let hasVerifier = 1;
   let assemblyFormat = [{
     $kernel (`once` $once^)? `(` $tensors `)` `scalars` `(` $scalars (`:` type($scalars)^)? `)` (`sizes` `(` $sizes^ `)`)?
     (`guard` `(` $guard^ `)`)? attr-dict `:` functional-type($tensors, $results)

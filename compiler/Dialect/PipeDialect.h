@@ -82,6 +82,8 @@ mlir::Value extentValue(mlir::OpBuilder &builder, mlir::Location loc, mlir::Valu
 mlir::Operation *codecOf(KernelOp kernel);
 /// Returns whether a kernel comes before what crosses to a GPU: the host runs it.
 bool isOfHost(KernelOp kernel);
+/// Returns whether a GPU runs it, as pipe-place-kernels says.
+bool isOfGpu(KernelOp kernel);
 
 /// Attaches a remark of `pass` to `op`; `penstock explain` prints them.
 void addRemark(mlir::Operation *op, llvm::StringRef pass, const llvm::Twine &text);

@@ -33,11 +33,13 @@ void pipelines::buildCudaPipeline(mlir::OpPassManager &manager, bool tiny) {
   buildDeviceCodePipeline(manager);
 }
 
-void pipelines::buildDeviceSchedulePipeline(mlir::OpPassManager &manager) {
+void pipelines::buildDeviceSchedulePipeline(mlir::OpPassManager &manager, bool isJoined) {
   schedules::ScheduleGpuOptions options;
   options.placed = true;
   manager.addPass(schedules::createPlaceKernels());
   manager.addPass(schedules::createScheduleGpu(options));
+  if (isJoined)
+    manager.addPass(schedules::createJoinLaunches());
 }
 
 void pipelines::buildDeviceCodePipeline(mlir::OpPassManager &manager) {

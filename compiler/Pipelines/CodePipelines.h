@@ -19,8 +19,8 @@ void buildLLVMPipeline(mlir::OpPassManager &manager, int level);
 /// `tiny`: in tiles wherever that is right, with few threads and little shared memory, for tests.
 void buildCudaPipeline(mlir::OpPassManager &manager, bool tiny = false);
 /// kernels -> schedule, for those that a GPU runs beside this host; the others stay as they are,
-/// for buildSchedulePipeline().
-void buildDeviceSchedulePipeline(mlir::OpPassManager &manager);
+/// for buildSchedulePipeline(). `isJoined`: launches are joined.
+void buildDeviceSchedulePipeline(mlir::OpPassManager &manager, bool isJoined);
 /// schedule -> what the threads of a GPU do, of the kernels that have such a schedule.
 void buildDeviceCodePipeline(mlir::OpPassManager &manager);
 

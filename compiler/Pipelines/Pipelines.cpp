@@ -20,6 +20,7 @@ const std::vector<OptimisingPass> &optimisingPasses() {
       {"collapse-tables", "cost of the pointwise regions over pixels"},
       {"required-regions", "pixels that decoders are asked for"},
       {"fuse", "kernels and temporaries"},
+      {"join-launches", "launches on a GPU"},
   };
   return passes;
 }

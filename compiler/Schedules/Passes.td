@@ -72,4 +72,18 @@ def ScheduleGpu : Pass<"pipe-schedule-gpu", "::mlir::ModuleOp"> {
   ];
 }
 
+def JoinLaunches : Pass<"pipe-join-launches", "::mlir::ModuleOp"> {
+  let summary = "Make one launch of those that follow each other on a GPU";
+  let description = [{
+    A launch on a GPU costs some microseconds, and all samples wait for the slowest. Launches whose kernels have
+    equally many threads get one `group`: the blocks of a sample run what it takes of the group in order, and wait
+    for each other alone. Launches move behind what they read until those of a group follow each other. What runs once
+    for a batch, and what reads other samples, stays apart. Launches that have a group keep it.
+
+    ```mlir
+    %1 = pipe.launch @k0 (%0) scalars() {group = 0 : i64} : (!pipe.tensor<u8[w=4]>) -> !pipe.tensor<u8[w=4]>
+    ```
+  }];
+}
+
 #endif

@@ -12,7 +12,7 @@ using namespace penstock::pipe;
 /// Neighbours from which on two windows and what is stored between them are less than one.
 static constexpr int64_t fewestNeighbours = 16, fewestAlong = 3;
 /// Operations that make a term.
-static constexpr size_t mostOperations = 16;
+static constexpr size_t mostOperationsOfOne = 16;
 /// Reductions of one window.
 static constexpr size_t mostReductions = 4;
 
@@ -87,13 +87,13 @@ bool Separation::readTerm(Value value, Term &term) {
   add(inner->getPropertiesAsAttribute().getAsOpaquePointer());
   add(value.getType().getAsOpaquePointer());
   if (inner->getNumRegions() || inner->getNumResults() != 1 || !isPure(inner) ||
-      term.shape.size() > 8 * mostOperations)
+      term.shape.size() > 8 * mostOperationsOfOne)
     return false;
   for (Value operand : inner->getOperands())
     if (!readTerm(operand, term))
       return false;
   term.operations.insert(inner);
-  return term.operations.size() <= mostOperations;
+  return term.operations.size() <= mostOperationsOfOne;
 }
 
 bool Separation::readReduced(BinaryOp root, Reduced &found) {

@@ -92,6 +92,23 @@ typedef int32_t (*pst_kernel)(pst_kernel_args *args);
  * the mapping "block", and any number for "grid": elements are distributed over
  * as many threads as there are. Scratch is the sample's own, of the size that the plan says. */
 #define PST_MAX_GRID_Y 65535
+/* Launches that follow each other may be one:
+ *
+ *   void j(pst_joined_sample *samples, pst_sample_status *status)
+ *
+ * with grid (blocks, count), of one number of `threads`, and as much shared memory as the kernel
+ * that takes most. For each sample that runs any of them there is a pst_joined_sample, followed by
+ * as many pst_joined_step as launches were joined, of which the first `steps` count. The blocks of
+ * a sample run these one after the other: kernels of the mapping "block" by the first block alone.
+ * Where `meets` is set, they first wait for each other, so that each sees what the others have
+ * written; else the step touches nothing that one before it, since they last met, has written, and
+ * writes nothing that such a step touches.
+ *
+ * Blocks that wait hold their places. A GPU begins blocks in the order of their numbers, x
+ * first, so only those of the last sample that has begun can lack others, which come as soon as
+ * any block ends: every GPU has room for PST_MAX_JOINED_BLOCKS blocks at once. */
+#define PST_MAX_JOINED_BLOCKS 8
+
 #define PST_DEVICE_SLACK 64
 
 typedef struct pst_sample_status {
@@ -99,6 +116,17 @@ typedef struct pst_sample_status {
   int32_t reserved;
   int64_t values[2]; /* of its message */
 } pst_sample_status;
+
+typedef struct pst_joined_sample {
+  int64_t entry;  /* of status */
+  uint32_t met;   /* 0; how its blocks wait for each other */
+  uint32_t steps; /* how many follow */
+} pst_joined_sample;
+typedef struct pst_joined_step {
+  const void *record; /* of the step's kernel, in the device's memory */
+  uint32_t body;      /* which kernel: its number in the launch */
+  uint32_t meets;
+} pst_joined_step;
 
 /* Entries of every sample's parameter block that the runtime fills itself. */
 enum pst_entry {

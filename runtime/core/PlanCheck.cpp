@@ -58,6 +58,7 @@ public:
     require(!tree.outputs.empty(), "plan", 0, "has no output");
     eachOf(tree.buffers, &Checker::buffer);
     eachOf(tree.decodes, &Checker::decode);
+    eachOf(tree.joins, &Checker::join);
     eachOf(tree.steps, &Checker::step);
     eachOf(tree.checks, &Checker::check);
     eachOf(tree.draws, &Checker::draw);
@@ -69,6 +70,8 @@ public:
                 "runs before there are pixels");
     if (finding.empty())
       deviceStage();
+    if (finding.empty())
+      joins();
     if (finding.empty())
       writers();
     return finding.empty() ? Status() : Status(Error{Code::Corrupt, finding});
@@ -315,11 +318,14 @@ private:
       deviceKernel(*k.device, i);
   }
 
+  static constexpr uint32_t mostShared = 1 << 20;
+  static bool isOfBlock(uint32_t threads) {
+    return threads >= 32 && threads <= 1024 && threads % 32 == 0;
+  }
   void deviceKernel(const plan::DeviceKernelT &k, size_t i) {
     require(!k.name.empty(), "kernel", i, "has no name on the device");
-    require(k.threads >= 32 && k.threads <= 1024 && k.threads % 32 == 0, "kernel", i,
-            "has blocks of ", k.threads, " threads");
-    require(k.shared <= 1u << 20, "kernel", i, "asks for ", k.shared, " bytes of shared memory");
+    require(isOfBlock(k.threads), "kernel", i, "has blocks of ", k.threads, " threads");
+    require(k.shared <= mostShared, "kernel", i, "asks for ", k.shared, " bytes of shared memory");
     for (const plan::RecordField &field : k.record) {
       require(field.value() <= plan::RecordValue::MAX, "kernel", i, "has an unknown record");
       require(field.value() != plan::RecordValue::stride || field.bytes() > 0, "kernel", i,
@@ -341,6 +347,36 @@ private:
         require(field.value() == RecordValue::data || field.axis() < rank, "step", i,
                 "has no axis ", int(field.axis()), " in tensor ", number);
       }
+    }
+  }
+  void join(const plan::JoinT &j, size_t i) {
+    require(!j.name.empty(), "join", i, "has no name on the device");
+    require(isOfBlock(j.threads), "join", i, "has blocks of ", j.threads, " threads");
+    require(j.shared <= mostShared, "join", i, "asks for ", j.shared, " bytes of shared memory");
+  }
+  /// Steps of a join follow each other, and each fits its launch.
+  void joins() {
+    int before = -1;
+    std::set<int> ended;
+    for (size_t i : stepsByStage(tree)) {
+      const plan::StepT &s = *tree.steps[i];
+      if (s.join != before)
+        ended.insert(before);
+      before = s.join;
+      if (s.join < 0)
+        continue;
+      if (!require(inside(s.join, tree.joins.size()), "step", i, "names join ", s.join, " of ",
+                   tree.joins.size()) ||
+          !require(s.device && !s.once && !ended.contains(s.join), "step", i,
+                   "cannot be launched with others"))
+        return;
+      const plan::JoinT &all = *tree.joins[size_t(s.join)];
+      const plan::DeviceKernelT &kernel = *tree.kernels[size_t(s.kernel)]->device;
+      require(kernel.threads == all.threads && kernel.shared <= all.shared, "step", i,
+              "has other blocks than what it is launched with");
+      for (const auto &access : s.inputs)
+        require(access->peer_slot == -1 && !access->all, "step", i,
+                "reads other samples, and is launched with others");
     }
   }
   /// A device comes last, in a stage of its own.

@@ -24,6 +24,18 @@ int64_t bytesOf(const pst_tensor &tensor, const BufferLayout &buffer) {
   return bytes;
 }
 
+/// From its first element to behind its last one.
+MemoryRange rangeOf(const pst_tensor &tensor, const BufferLayout &buffer) {
+  const auto *begin = static_cast<const uint8_t *>(tensor.data);
+  int64_t bytes = buffer.elementBytes;
+  for (int axis = 0; axis < buffer.rank; ++axis) {
+    if (tensor.extent[axis] == 0)
+      return {begin, begin};
+    bytes += (tensor.extent[axis] - 1) * tensor.stride[axis];
+  }
+  return {begin, begin + bytes};
+}
+
 /// Copies a tensor of any strides to where it is dense; returns the end.
 uint8_t *copyDense(const pst_tensor &from, const BufferLayout &buffer, int axis,
                    const uint8_t *data, uint8_t *to) {
@@ -150,7 +162,33 @@ Status DeviceStage::placeSteps(Work &work, const std::vector<int64_t> &slots) {
         place(int64_t(running.slots.size() * step.device->record.size() * sizeof(int64_t)));
     steps.push_back(std::move(running));
   }
+  placeJoined(slots);
   return {};
+}
+
+/// Which steps are one launch, for which samples.
+void DeviceStage::placeJoined(const std::vector<int64_t> &slots) {
+  joined.clear();
+  auto joinOf = [&](size_t i) { return layout.steps[steps[i].step].join; };
+  for (size_t first = 0, end; first < steps.size(); first = end) {
+    end = first + 1;
+    const int number = joinOf(first);
+    if (number < 0)
+      continue;
+    std::vector<bool> runs(scratch.size());
+    for (; end <= steps.size(); ++end) {
+      for (int64_t slot : steps[end - 1].slots)
+        runs[size_t(slot)] = true;
+      if (end == steps.size() || joinOf(end) != number)
+        break;
+    }
+    Joined &all = joined.emplace_back(Joined{number, first, end, {}});
+    for (int64_t slot : slots)
+      if (runs[size_t(slot)])
+        all.slots.push_back(slot);
+    all.records =
+        place(int64_t(all.slots.size() * JoinedRecords::bytes(layout.joins[size_t(number)].steps)));
+  }
 }
 
 /// What fills up outputs that stay crosses with the rest.
@@ -298,27 +336,53 @@ pst_tensor DeviceStage::input(Work &work, int64_t slot, const StepLayout::Input 
 }
 
 void DeviceStage::packRecords(Work &work) {
+  auto together = joined.begin();
+  for (size_t i = 0; i < steps.size(); ++i) {
+    if (together == joined.end() || together->first != i) {
+      packRecords(work, steps[i], nullptr);
+      continue;
+    }
+    JoinedRecords records(together->slots, layout.joins[size_t(together->number)].steps,
+                          static_cast<uint8_t *>(slab.get()) + together->records);
+    for (; i < together->end; ++i)
+      packRecords(work, steps[i], &records);
+    i = together++->end - 1;
+  }
+}
+
+void DeviceStage::packRecords(Work &work, const Running &running, JoinedRecords *together) {
   std::vector<pst_tensor> arguments;
   std::vector<int64_t> scalars;
-  for (const Running &running : steps) {
-    const StepLayout &step = layout.steps[running.step];
-    auto *record =
-        reinterpret_cast<int64_t *>(static_cast<uint8_t *>(slab.get()) + running.records);
-    for (int64_t slot : running.slots) {
-      arguments.clear();
-      scalars.clear();
-      for (const StepLayout::Input &access : step.inputs)
-        arguments.push_back(input(work, slot, access));
-      for (int32_t number : step.outputs) {
-        arguments.push_back(tensor(slot, number));
-        arguments.back().data = addressOf(work, slot, number);
-      }
-      for (int32_t number : step.scalars)
-        scalars.push_back(work.block(slot)[number]);
-      packRecord(step.device->record, step.once ? 0 : slot + 1, arguments.data(), scalars.data(),
-                 base + scratch[size_t(slot)], record);
-      record += step.device->record.size();
+  const StepLayout &step = layout.steps[running.step];
+  const size_t width = step.device->record.size() * sizeof(int64_t);
+  int64_t at = running.records;
+  for (int64_t slot : running.slots) {
+    arguments.clear();
+    scalars.clear();
+    for (const StepLayout::Input &access : step.inputs)
+      arguments.push_back(input(work, slot, access));
+    for (int32_t number : step.outputs) {
+      arguments.push_back(tensor(slot, number));
+      arguments.back().data = addressOf(work, slot, number);
     }
+    for (int32_t number : step.scalars)
+      scalars.push_back(work.block(slot)[number]);
+    const auto *own = base + scratch[size_t(slot)];
+    packRecord(step.device->record, step.once ? 0 : slot + 1, arguments.data(), scalars.data(), own,
+               reinterpret_cast<int64_t *>(static_cast<uint8_t *>(slab.get()) + at));
+    if (together) {
+      TouchedMemory touched;
+      for (size_t i = 0; i < arguments.size(); ++i) {
+        const bool isInput = i < step.inputs.size();
+        const int number = isInput ? step.inputs[i].buffer : step.outputs[i - step.inputs.size()];
+        (isInput ? touched.read : touched.written)
+            .push_back(rangeOf(arguments[i], layout.buffers[size_t(number)]));
+      }
+      touched.written.push_back(
+          {own, own + scratchBytes(layout.scratch[size_t(step.kernel)], work.block(slot))});
+      together->add(slot, base + at, step.body, touched);
+    }
+    at += int64_t(width);
   }
 }
 

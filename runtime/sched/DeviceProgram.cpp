@@ -17,12 +17,19 @@ Result<std::shared_ptr<DeviceProgram>> DeviceProgram::load(const Layout &layout,
     program->code = std::move(*code);
   }
   for (size_t i = 0; i < layout.steps.size(); ++i)
-    if (const plan::DeviceKernelT *wanted = layout.steps[i].device) {
+    if (const plan::DeviceKernelT *wanted = layout.steps[i].device;
+        wanted && layout.steps[i].join < 0) {
       auto kernel = program->code->kernel(wanted->name, wanted->shared);
       if (!kernel)
         return kernel.error();
       program->kernels[i] = *kernel;
     }
+  for (const JoinLayout &join : layout.joins) {
+    auto kernel = program->code->kernel(join.launch->name, join.launch->shared);
+    if (!kernel)
+      return kernel.error();
+    program->joins.push_back(*kernel);
+  }
   for (auto *stream : {&program->copies, &program->work}) {
     auto made = program->device->makeStream();
     if (!made)

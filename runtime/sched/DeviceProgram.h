@@ -23,8 +23,10 @@ public:
                                                      const std::vector<DeviceImage> &images);
 
   const std::shared_ptr<Device> device;
-  /// Of the layout's steps; those of the host have none.
+  /// Of the layout's steps; those of the host and joined ones have none.
   std::vector<DeviceKernel> kernels;
+  /// Of the layout's joins.
+  std::vector<DeviceKernel> joins;
   /// Layout::constants, there.
   uint8_t *constants = nullptr;
 

@@ -15,11 +15,14 @@ namespace {
 using plan::BufferKind;
 
 /// Enough blocks for any GPU's multiprocessors, few enough that each has work.
+uint32_t blocksFor(size_t samples, size_t most) {
+  constexpr size_t wanted = 2048;
+  return uint32_t(std::clamp<size_t>(wanted / std::max<size_t>(samples, 1), 1, most));
+}
 uint32_t blocksFor(const plan::DeviceKernelT &kernel, size_t samples) {
-  constexpr size_t wanted = 2048, most = 64;
   if (kernel.one_block || kernel.blocks != 0) // each block has a tile of its own
     return kernel.one_block ? 1 : kernel.blocks;
-  return uint32_t(std::clamp<size_t>(wanted / std::max<size_t>(samples, 1), 1, most));
+  return blocksFor(samples, 64);
 }
 
 bool isOutermost(const OutputLayout &output) { return output.stored[0] == output.nAxis; }
@@ -137,6 +140,21 @@ Status DeviceStage::moveOutputs(Work &work, const std::vector<int64_t> &slots, b
   return {};
 }
 
+/// Records of `width` bytes each. More samples than a grid has room for take several launches.
+Status DeviceStage::launch(DeviceKernel kernel, uint32_t threads, uint32_t sharedBytes,
+                           size_t count, int64_t records, size_t width,
+                           const std::function<uint32_t(size_t)> &blocks) {
+  auto *status = reinterpret_cast<pst_sample_status *>(base + states);
+  for (size_t first = 0; first < count; first += PST_MAX_GRID_Y) {
+    const size_t some = std::min<size_t>(count - first, PST_MAX_GRID_Y);
+    if (Status result = shared.work->launch({kernel, blocks(some), uint32_t(some), threads,
+                                             sharedBytes, base + records + first * width, status});
+        !result)
+      return result;
+  }
+  return {};
+}
+
 Status DeviceStage::queue(Work &work, const std::vector<int64_t> &slots) {
   std::lock_guard guard(shared.lock);
   DeviceStream &in = *shared.copies, &kernels = *shared.work;
@@ -154,17 +172,28 @@ Status DeviceStage::queue(Work &work, const std::vector<int64_t> &slots) {
     return result;
   if (Status result = kernels.waitFor(*copied); !result)
     return result;
-  for (const Running &running : steps) {
-    const plan::DeviceKernelT &kernel = *layout.steps[running.step].device;
-    const size_t width = kernel.record.size() * sizeof(int64_t), count = running.slots.size();
-    for (size_t first = 0; first < count; first += PST_MAX_GRID_Y) {
-      const size_t some = std::min<size_t>(count - first, PST_MAX_GRID_Y);
-      if (Status result = kernels.launch({shared.kernels[running.step], blocksFor(kernel, some),
-                                          uint32_t(some), kernel.threads, kernel.shared,
-                                          base + running.records + first * width, status});
+  auto together = joined.begin();
+  for (size_t i = 0; i < steps.size(); ++i) {
+    if (together != joined.end() && together->first == i) {
+      const plan::JoinT &all = *layout.joins[size_t(together->number)].launch;
+      if (Status result =
+              launch(shared.joins[size_t(together->number)], all.threads, all.shared,
+                     together->slots.size(), together->records,
+                     JoinedRecords::bytes(layout.joins[size_t(together->number)].steps),
+                     [](size_t some) { return blocksFor(some, PST_MAX_JOINED_BLOCKS); });
           !result)
         return result;
+      i = together++->end - 1;
+      continue;
     }
+    const Running &running = steps[i];
+    const plan::DeviceKernelT &kernel = *layout.steps[running.step].device;
+    if (Status result =
+            launch(shared.kernels[running.step], kernel.threads, kernel.shared,
+                   running.slots.size(), running.records, kernel.record.size() * sizeof(int64_t),
+                   [&](size_t some) { return blocksFor(kernel, some); });
+        !result)
+      return result;
   }
   if (Status result = kernels.copyToHost(answer.get(), status, size_t(stateBytes)); !result)
     return result;

@@ -4,9 +4,11 @@
 #pragma once
 
 #include "runtime/sched/DeviceProgram.h"
+#include "runtime/sched/JoinedRecords.h"
 #include "runtime/sched/Program.h"
 #include "runtime/sched/Work.h"
 
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -52,6 +54,13 @@ private:
     std::vector<int64_t> slots;
     int64_t records;
   };
+  /// Of what runs, the steps `first` ..< `end` in one launch.
+  struct Joined {
+    int number; ///< of the layout's joins
+    size_t first, end;
+    std::vector<int64_t> slots; ///< of any of them, ascending
+    int64_t records = 0;
+  };
 
   void findBuffers();
   void findCrossing(int buffer);
@@ -69,14 +78,18 @@ private:
                    const int64_t *block);
   bool shapeMade(Work &work, int64_t slot, Failure &failure);
   Status placeSteps(Work &work, const std::vector<int64_t> &slots);
+  void placeJoined(const std::vector<int64_t> &slots);
   void placeFills();
   void placeOutputs(Work &work);
   void placeMade(Work &work, int64_t slot);
   bool allocate();
   void pack(Work &work);
   void packRecords(Work &work);
+  void packRecords(Work &work, const Running &running, JoinedRecords *joined);
   void *addressOf(Work &work, int64_t slot, int number);
   pst_tensor input(Work &work, int64_t slot, const StepLayout::Input &access);
+  Status launch(DeviceKernel kernel, uint32_t threads, uint32_t sharedBytes, size_t count,
+                int64_t records, size_t width, const std::function<uint32_t(size_t)> &blocks);
   Status queue(Work &work, const std::vector<int64_t> &slots);
   Status moveOutputs(Work &work, const std::vector<int64_t> &slots, bool back);
   Status finishOutputs(Work &work);
@@ -105,6 +118,7 @@ private:
   std::vector<int64_t> together;   ///< of `used`: where those of all samples begin that are read so
   std::vector<Crossing> parts;
   std::vector<Running> steps;
+  std::vector<Joined> joined;   ///< of `steps`, ascending
   std::vector<int64_t> scratch; ///< by slot
   std::vector<int64_t> outputs; ///< by output: of those that do not stay
   std::vector<int64_t> fills;   ///< by output: an element of what fills it up there

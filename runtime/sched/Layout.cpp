@@ -231,6 +231,8 @@ Result<std::shared_ptr<const Layout>> Layout::make(std::shared_ptr<const Plan> p
       std::memcpy(aligned + layout->buffers[i].constantOffset, data.data(), data.size());
   layout->constants = aligned;
 
+  for (const auto &join : tree.joins)
+    layout->joins.push_back({join.get()});
   int lastStage = 0, codecs = 0;
   for (size_t number : stepsByStage(tree)) {
     const plan::StepT &step = *tree.steps[number];
@@ -253,6 +255,10 @@ Result<std::shared_ptr<const Layout>> Layout::make(std::shared_ptr<const Plan> p
     s.scalars = step.scalars;
     s.guard = step.guard;
     s.once = step.once;
+    s.join = step.join;
+    s.body = step.body;
+    if (s.join >= 0)
+      ++layout->joins[size_t(s.join)].steps;
     lastStage = std::max(lastStage, s.stage);
   }
   for (const auto &output : tree.outputs) {

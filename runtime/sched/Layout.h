@@ -74,6 +74,14 @@ struct StepLayout {
   int32_t guard = -1;
   bool once = false;                           ///< for the first sample of a batch alone
   const plan::DeviceKernelT *device = nullptr; ///< where its kernel is a device's; the plan's
+  int join = -1;                               ///< one launch with others: number in Layout::joins
+  uint32_t body = 0;                           ///< of its kernel there
+};
+
+/// Steps of a device that are one launch.
+struct JoinLayout {
+  const plan::JoinT *launch;
+  size_t steps = 0; ///< how many
 };
 
 struct OutputLayout {
@@ -124,7 +132,8 @@ struct Layout {
   pst_kernel select = nullptr;
   pst_kernel setup = nullptr;
   std::vector<BufferLayout> buffers;
-  std::vector<StepLayout> steps;  ///< by stage
+  std::vector<StepLayout> steps; ///< by stage
+  std::vector<JoinLayout> joins;
   std::vector<size_t> stageBegin; ///< by stage, and one past the last
   std::vector<OutputLayout> outputs;
   std::vector<KernelScratch> scratch; ///< by kernel

@@ -2,9 +2,11 @@
 //
 // The passes must not change a bit.
 #include "compiler/Analysis/TransferCost.h"
+#include "compiler/Pipelines/CodePipelines.h"
 #include "compiler/Pipelines/Pipelines.h"
 #include "compiler/Schedules/Passes.h"
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassInstrumentation.h"
 #include "mlir/Pass/PassManager.h"
@@ -91,7 +93,7 @@ std::vector<Candidate> passCandidates() {
              transferLevels[inputs.seed / passes.size() % std::size(transferLevels)];
          return afterPasses(module, inputs, selection, /*afterEach=*/false);
        }},
-      {"what transfers cost", // of any pipeline: numbers, and no bit changed
+      {"what transfers cost, and launches joined", // of any pipeline: numbers, and no bit changed
        [](mlir::ModuleOp module, const BatchInputs &inputs) {
          Outcome outcome;
          mlir::PassManager passes(module.getContext());
@@ -105,6 +107,12 @@ std::vector<Candidate> passCandidates() {
          const analysis::CutCosts costs = analysis::costsOf(module, {}, 4);
          if (!std::isfinite(costs.bytes() + costs.hostOperations + costs.gpuOperations))
            outcome.refused = "the costs are no numbers";
+         mlir::PassManager schedule(module.getContext());
+         pipelines::buildDeviceSchedulePipeline(schedule, /*isJoined=*/true);
+         if (mlir::failed(schedule.run(module)) || mlir::failed(mlir::verify(module))) {
+           outcome.refused = "launches are not joined";
+           return outcome;
+         }
          outcome.result = Interpreter(module).run(inputs);
          return outcome;
        }},

@@ -48,6 +48,11 @@ def blocks(test, path, *more):
     return test.run_json("run", path, *test.inputs(path), *more)["decoded_blocks"]
 
 
+def launches(test, path, *more):
+    """On a GPU, for a batch of what crosses as decoded."""
+    return test.run_json("explain", path, "--transfer", "all", *more)["levels"][0]["gpu"]["launches"]
+
+
 # Pass: an example (or its text), and what the pass promises to lower.
 MEASURES = {
     "merge-views": ("imagenet_train.pipe", emitted("pipe-opt", count(r"pipe\.choose .*pipe\.tensor"))),
@@ -58,6 +63,7 @@ MEASURES = {
     "collapse-tables": (GAMMA, emitted("pipe-opt", count(r"pipe\.(?:binary|unary) .*f64"))),
     "required-regions": ("imagenet_train.pipe", blocks),
     "fuse": ("imagenet_train.pipe", emitted("kernels", count(r"pipe\.launch"))),
+    "join-launches": ("resnet50.pipe", launches),
 }
 
 

@@ -61,10 +61,10 @@ static int run(const State &state) {
   CompileOptions options = state.compile;
   if (state.emit.empty() && !state.output.empty())
     return writeBundle(state);
-  // What is printed for a GPU has all kernels; else those that it runs beside the host.
+  // With --gpu, the kernels that it runs beside the host; else all kernels.
   std::string gpu;
   if (state.emit == "ptx" || state.emit == "cubin")
-    gpu.swap(options.gpu);
+    gpu = options.gpu;
   const auto start = std::chrono::steady_clock::now();
   // The stages before code need no code.
   const ProgramPtr program = compile(options, !state.emit.empty());

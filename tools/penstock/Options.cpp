@@ -62,7 +62,7 @@ void CompileOptions::addTo(Command &command) {
       .option(
           "--gpu", gpu,
           "run kernels of pixels on a GPU: sm_90, a list with commas, or native, this machine's; "
-          "with --emit ptx or cubin, what it is printed for (default: sm_75, the oldest)")
+          "with --emit cuda, ptx or cubin, what runs there (without it, every kernel, for sm_75)")
       .typeName("ARCH")
       .group(group);
   command

@@ -4,8 +4,8 @@
 //
 // Whoever opens the driver finds it by LD_LIBRARY_PATH. PENSTOCK_FAKE_GPU says how it behaves:
 // words like `seed=3 memory=1000000 architecture=86 memAlloc=2:2` (the call number 2 of memAlloc
-// fails with error 2). At the end of the process it writes what went wrong, and what was not given
-// back, to stderr.
+// fails with error 2), or `watch=1`, where races of its threads are faults. At the end of the
+// process it writes what went wrong, and what was not given back, to stderr.
 
 #include "runtime/abi/kernel.h"
 #include "runtime/device/cuda/FakeDriver.h"
@@ -19,6 +19,12 @@ using namespace penstock;
 using namespace penstock::runtime::cuda;
 
 namespace {
+
+std::string behaviour() {
+  const char *given = std::getenv("PENSTOCK_FAKE_GPU");
+  return given ? given : "";
+}
+bool isWatched() { return behaviour().find("watch=1") != std::string::npos; }
 
 class ShimModule final : public FakeModule {
 public:
@@ -34,7 +40,11 @@ public:
     launch.count = asked.count;
     launch.threads = asked.threads;
     launch.shared_bytes = asked.sharedBytes;
-    return library->run(launch, {});
+    differential::ShimRegions regions;
+    if (isWatched())
+      for (auto [at, bytes] : asked.memory)
+        regions.keeps("the GPU's memory", at, bytes);
+    return library->run(launch, regions);
   }
 
 private:
@@ -43,7 +53,7 @@ private:
 
 std::unique_ptr<FakeModule> load(const char *image) {
   std::string error;
-  auto library = differential::ShimLibrary::compile(image, error, /*isWatched=*/false);
+  auto library = differential::ShimLibrary::compile(image, error, isWatched());
   if (!library)
     std::fprintf(stderr, "simulated GPU: %s\n", error.c_str());
   return library ? std::make_unique<ShimModule>(std::move(library)) : nullptr;
@@ -55,8 +65,7 @@ struct Simulated {
   static FakeDriver::Options options() {
     FakeDriver::Options result;
     result.load = load;
-    const char *given = std::getenv("PENSTOCK_FAKE_GPU");
-    std::stringstream words(given ? given : "");
+    std::stringstream words(behaviour());
     for (std::string word; words >> word;) {
       const std::string value = word.substr(word.find('=') + 1);
       if (word.starts_with("seed="))
@@ -69,8 +78,7 @@ struct Simulated {
     return result;
   }
   Simulated() : driver(options()) {
-    const char *given = std::getenv("PENSTOCK_FAKE_GPU");
-    std::stringstream words(given ? given : "");
+    std::stringstream words(behaviour());
     for (std::string word; words >> word;)
       if (const size_t name = word.find('='), code = word.find(':'); code != std::string::npos)
         driver.fail(word.substr(0, name), std::stoi(word.substr(name + 1)),

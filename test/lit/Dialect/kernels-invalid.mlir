@@ -218,6 +218,24 @@ func.func @launch_without_size(%x: !pipe.tensor<u8[w=?]>) {
 
 // -----
 
+// launch, C3.
+func.func @launch_once_with_others(%x: !pipe.tensor<u8[w=4]>) {
+  // expected-error @below {{has a group, and runs once for a batch}}
+  %0 = pipe.launch @k once (%x) scalars() {group = 0 : i64} : (!pipe.tensor<u8[w=4]>) -> !pipe.tensor<u8[w=4]>
+  return
+}
+
+// -----
+
+// launch, C3.
+func.func @launch_with_a_negative_group(%x: !pipe.tensor<u8[w=4]>) {
+  // expected-error @below {{has a negative group}}
+  %0 = pipe.launch @k (%x) scalars() {group = -1 : i64} : (!pipe.tensor<u8[w=4]>) -> !pipe.tensor<u8[w=4]>
+  return
+}
+
+// -----
+
 // kernel, C6.
 pipe.kernel @k "pixels" {
 ^bb0(%x: !pipe.tensor<u8[w=4]>):

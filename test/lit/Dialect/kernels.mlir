@@ -34,6 +34,8 @@ pipe.kernel @setup "setup" {
 func.func @launches(%x: !pipe.tensor<u8[h=?, w=4]>, %n: i64, %run: i1, %flag: !llvm.ptr) {
   // CHECK: pipe.launch @k0 once(%{{.*}}) scalars(%{{.*}} : i64) sizes(%{{.*}}) guard(%{{.*}}) : (!pipe.tensor<u8[h=?, w=4]>) -> !pipe.tensor<u8[h=?, w=4]>
   %0 = pipe.launch @k0 once (%x) scalars(%n : i64) sizes(%n) guard(%run) : (!pipe.tensor<u8[h=?, w=4]>) -> !pipe.tensor<u8[h=?, w=4]>
+  // CHECK: pipe.launch @k0(%{{.*}}) scalars(%{{.*}} : i64) sizes(%{{.*}}) {group = 1 : i64} :
+  %2 = pipe.launch @k0 (%x) scalars(%n : i64) sizes(%n) {group = 1 : i64} : (!pipe.tensor<u8[h=?, w=4]>) -> !pipe.tensor<u8[h=?, w=4]>
   // CHECK: pipe.switch %{{.*}}(%{{.*}}, %{{.*}}) : !pipe.tensor<u8[h=?, w=4]>, !pipe.tensor<u8[h=?, w=4]> -> <u8[h=?, w=4]>
   %1 = pipe.switch %n (%0, %x) : !pipe.tensor<u8[h=?, w=4]>, !pipe.tensor<u8[h=?, w=4]> -> !pipe.tensor<u8[h=?, w=4]>
   // CHECK: pipe.cancellation_point %{{.*}} : !llvm.ptr

@@ -170,6 +170,36 @@ TEST_F(NvrtcTest, PtxHasTheEntriesAndNoFusedMultiplyAdd) {
         << space;
 }
 
+// Launches that are joined, as beside a host. Bodies are functions of their own, each with at most
+// the registers that leave room for four blocks: the widest of them, a table, spills 280 bytes.
+TEST_F(NvrtcTest, TakesJoinedLaunches) {
+  std::string text;
+  for (const char *name : {"resnet50", "simclr"}) {
+    test::Imported imported(
+        test::exampleText(PENSTOCK_SOURCE_DIR "/examples/" + std::string(name) + ".pipe"));
+    ASSERT_TRUE(imported.result.module) << imported.messages;
+    mlir::PassManager passes(&imported.context);
+    pipelines::buildOptPipeline(passes, {});
+    pipelines::buildKernelsPipeline(passes, {});
+    pipelines::buildDeviceSchedulePipeline(passes, true);
+    pipelines::buildDeviceCodePipeline(passes);
+    ASSERT_TRUE(mlir::succeeded(passes.run(*imported.result.module)));
+    text += codegen::cudaText(*imported.result.module, {name, {}}).value_or("no text");
+  }
+  auto cubin = nvrtc->compile(text, "sm_90", Nvrtc::Form::cubin);
+  ASSERT_TRUE(static_cast<bool>(cubin)) << llvm::toString(cubin.takeError());
+  const auto frames = framesOf(*cubin);
+  ASSERT_TRUE(frames.contains("pst_simclr_joined1"));
+  for (const auto &[kernel, bytes] : frames)
+    EXPECT_LE(bytes, 320u) << kernel;
+  auto ptx = nvrtc->compile(text, "sm_75", Nvrtc::Form::ptx);
+  ASSERT_TRUE(static_cast<bool>(ptx)) << llvm::toString(ptx.takeError());
+  EXPECT_NE(ptx->find(".visible .entry pst_resnet50_joined0("), std::string::npos);
+  for (const std::string &space : spacesOf(*ptx))
+    EXPECT_TRUE((std::set<std::string>{"global", "shared", "param", "local"}).contains(space))
+        << space;
+}
+
 TEST_F(NvrtcTest, SaysWhatItMakesCodeFor) {
   auto none = nvrtc->compile("", "sm_1", Nvrtc::Form::ptx);
   ASSERT_FALSE(static_cast<bool>(none));

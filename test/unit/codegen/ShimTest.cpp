@@ -77,6 +77,33 @@ const Planted kernels[] = {
      "1);",
      "reads byte [0-9]+ of shared arrays, which nobody has written", 2},
 
+    {"blocks_meet",
+     "if (me < 32) out[32 * blockIdx.x + me] = in[me]; __syncthreads(); if (me == 0) "
+     "pst_meet((u32 *)total); __syncthreads(); if (out[63 - me] < 0) atomicAdd(&total[0], 2);",
+     "", 2},
+    {"blocks_meet_and_write_what_others_read",
+     "if (me < 32) out[32 * blockIdx.x + me] = in[me]; __syncthreads(); if (me == 0) "
+     "pst_meet((u32 *)total); __syncthreads(); const i32 other = out[63 - me]; __syncthreads(); if "
+     "(me == 0) pst_meet((u32 *)total); __syncthreads(); if (blockIdx.x == 1) out[me] = other;",
+     "", 2},
+    {"blocks_write_what_others_read",
+     "if (me < 32) out[32 * blockIdx.x + me] = in[me]; __syncthreads(); if (me == 0) "
+     "pst_meet((u32 *)total); __syncthreads(); const i32 other = out[63 - me]; __syncthreads(); if "
+     "(blockIdx.x == 1) out[me] = other;",
+     "which another block (read|wrote)", 2},
+    {"goes_on_alone",
+     "if (me == 0) { __threadfence(); atomicAdd((u32 *)total, 1u); __threadfence(); } out[me] = "
+     "in[me];",
+     "goes on before all blocks of its sample have come|which another block wrote", 2},
+    {"one_does_not_come",
+     "if (me == 0 && blockIdx.x == 1) pst_meet((u32 *)total); if (blockIdx.x == 0) out[me] = "
+     "in[me];",
+     "waits for others of its sample that never come", 2},
+    {"blocks_keep_their_memory",
+     "__shared__ i32 s[64]; s[me] = in[me] + blockIdx.x; __syncthreads(); if (me == 0) "
+     "pst_meet((u32 *)total); __syncthreads(); if (s[63 - me] != in[63 - me] + (i32)blockIdx.x) "
+     "out[me + 64] = 1;",
+     "", 2},
     {"reads_what_nobody_wrote", "out[me] = out[me] + in[me];",
      "reads byte 0 of the output, which nobody has written"},
     {"halo_one_too_far", "out[me] = in[me] + in[me + 1];", "reads outside of what it was given"},

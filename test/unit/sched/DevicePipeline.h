@@ -25,52 +25,101 @@ struct DeviceFunction {
 /// Kernels of the host, called for each record of a launch.
 class HostFunctions final : public cuda::FakeModule {
 public:
-  explicit HostFunctions(std::map<std::string, DeviceFunction> functions)
-      : functions(std::move(functions)) {}
-  bool has(const std::string &kernel) const override { return functions.count(kernel) != 0; }
+  HostFunctions(std::map<std::string, DeviceFunction> functions, const plan::PlanT &plan)
+      : functions(std::move(functions)) {
+    for (const auto &step : plan.steps)
+      if (step->join >= 0) {
+        Joined &all = joined[plan.joins[size_t(step->join)]->name];
+        all.bodies[step->body] = plan.kernels[size_t(step->kernel)]->name;
+        ++all.steps;
+      }
+  }
+  bool has(const std::string &kernel) const override {
+    return functions.count(kernel) || joined.count(kernel);
+  }
   std::string run(const FakeLaunch &launch) override {
-    const DeviceFunction &kernel = functions.at(launch.kernel);
+    if (auto all = joined.find(launch.kernel); all != joined.end())
+      return run(launch, all->second);
     const auto *record = static_cast<const int64_t *>(launch.records);
-    for (unsigned sample = 0; sample < launch.count; ++sample) {
-      pst_sample_status &status = launch.status[*record++];
-      std::vector<pst_tensor> tensors(kernel.tensors);
-      for (pst_tensor &tensor : tensors) {
-        tensor.data = reinterpret_cast<void *>(*record++);
-        for (int axis = 0; axis < rank; ++axis) {
-          tensor.extent[axis] = *record++;
-          tensor.stride[axis] = *record++;
+    for (unsigned sample = 0; sample < launch.count; ++sample)
+      record = run(functions.at(launch.kernel), record, launch.status);
+    return "";
+  }
+
+private:
+  struct Joined {
+    std::map<uint32_t, std::string> bodies;
+    size_t steps = 0;
+  };
+
+  /// What a sample takes, the last first as far as its blocks do not meet.
+  std::string run(const FakeLaunch &launch, const Joined &all) {
+    if (launch.blocks > PST_MAX_JOINED_BLOCKS)
+      return "a sample has too many blocks that meet";
+    const auto *at = static_cast<const uint8_t *>(launch.records);
+    for (unsigned number = 0; number < launch.count; ++number) {
+      const auto &sample = *reinterpret_cast<const pst_joined_sample *>(at);
+      const auto *steps = reinterpret_cast<const pst_joined_step *>(&sample + 1);
+      at += sizeof sample + all.steps * sizeof *steps;
+      if (sample.met || sample.steps == 0 || sample.steps > all.steps)
+        return "a sample is told nothing that it can do";
+      for (uint32_t first = 0, end; first < sample.steps; first = end) {
+        for (end = first + 1; end < sample.steps && !steps[end].meets;)
+          ++end;
+        for (uint32_t step = end; step-- > first;) {
+          const auto *record = static_cast<const int64_t *>(steps[step].record);
+          if (*record != sample.entry)
+            return "a step is told of another sample";
+          run(functions.at(all.bodies.at(steps[step].body)), record, launch.status);
         }
       }
-      std::vector<int64_t> scalars(record, record + kernel.scalars);
-      record += kernel.scalars;
-      if (launch.status[0].check || status.check) {
-        ++record;
-        continue;
-      }
-      pst_kernel_args args{};
-      args.tensors = tensors.data();
-      args.scalars = scalars.data();
-      args.scratch = reinterpret_cast<void *>(*record++);
-      args.band[1] = INT64_MAX;
-      args.stop = &neverStops;
-      status.check = kernel.function(&args);
-      status.values[0] = args.failure[0];
-      status.values[1] = args.failure[1];
     }
     return "";
   }
+
+  /// Returns the end of the record.
+  static const int64_t *run(const DeviceFunction &kernel, const int64_t *record,
+                            pst_sample_status *states) {
+    pst_sample_status &status = states[*record++];
+    std::vector<pst_tensor> tensors(kernel.tensors);
+    for (pst_tensor &tensor : tensors) {
+      tensor.data = reinterpret_cast<void *>(*record++);
+      for (int axis = 0; axis < rank; ++axis) {
+        tensor.extent[axis] = *record++;
+        tensor.stride[axis] = *record++;
+      }
+    }
+    std::vector<int64_t> scalars(record, record + kernel.scalars);
+    record += kernel.scalars;
+    if (states[0].check || status.check)
+      return record + 1;
+    pst_kernel_args args{};
+    args.tensors = tensors.data();
+    args.scalars = scalars.data();
+    args.scratch = reinterpret_cast<void *>(*record++);
+    args.band[1] = INT64_MAX;
+    args.stop = &neverStops;
+    status.check = kernel.function(&args);
+    status.values[0] = args.failure[0];
+    status.values[1] = args.failure[1];
+    return record;
+  }
+
+public:
   static constexpr int rank = 4; ///< axes of which a record speaks
 
 private:
   std::map<std::string, DeviceFunction> functions;
+  std::map<std::string, Joined> joined;
 };
 
 /// A pipeline whose steps a device runs, from `first` on. `stay`: its outputs are delivered there.
+/// `join`: what may be one launch is.
 struct DevicePipeline {
   Pipeline pipeline;
   std::map<std::string, DeviceFunction> functions;
 
-  explicit DevicePipeline(Pipeline given, size_t first = 0, bool stay = false)
+  explicit DevicePipeline(Pipeline given, size_t first = 0, bool stay = false, bool join = false)
       : pipeline(std::move(given)) {
     for (const auto &output : pipeline.plan.outputs)
       output->on_device = stay;
@@ -108,12 +157,40 @@ struct DevicePipeline {
       record.emplace_back(RecordValue::scratch, 0, 0, 0);
       functions[kernel.name] = {pipeline.code[size_t(step->kernel)], tensors, step->scalars.size()};
     }
+    if (join)
+      joinSteps(first);
+  }
+
+  /// In the order in which they run, which is theirs: all are in one stage.
+  void joinSteps(size_t first) {
+    plan::PlanT &plan = pipeline.plan;
+    bool open = false;
+    int bodies = 0;
+    for (size_t number = first; number < plan.steps.size(); ++number) {
+      plan::StepT &step = *plan.steps[number];
+      const bool mayJoin =
+          !step.once && std::all_of(step.inputs.begin(), step.inputs.end(), [](const auto &access) {
+            return access->peer_slot < 0 && !access->all;
+          });
+      if (mayJoin && !open) {
+        plan::JoinT &all = Pipeline::add(plan.joins);
+        all.name = "joined" + std::to_string(plan.joins.size());
+        all.threads = 32;
+      }
+      open = mayJoin;
+      if (mayJoin) {
+        step.join = int(plan.joins.size()) - 1;
+        step.body = uint16_t(bodies++);
+      }
+    }
   }
 
   FakeDriver::Options driver(uint64_t seed) const {
     FakeDriver::Options options;
     options.seed = seed;
-    options.load = [this](const char *) { return std::make_unique<HostFunctions>(functions); };
+    options.load = [this](const char *) {
+      return std::make_unique<HostFunctions>(functions, pipeline.plan);
+    };
     return options;
   }
   Result<std::unique_ptr<Session>> open(const FakeDriver &driver, SessionOptions options) const {

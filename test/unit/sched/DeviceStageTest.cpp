@@ -36,7 +36,7 @@ void expectTheHostsSamples(const Pipeline &pipeline, const SessionOptions &optio
   ASSERT_GT(expected.size(), 4u);
   const std::vector<BadSample> bad = (*host)->badSamples();
   for (int seed = 0; seed < 2 * seeds; ++seed) {
-    const DevicePipeline onDevice(pipeline, first, seed >= seeds);
+    const DevicePipeline onDevice(pipeline, first, seed >= seeds, seed % 2);
     FakeDriver driver(onDevice.driver(uint64_t(seed)));
     {
       SessionOptions wanted = options;
@@ -210,6 +210,81 @@ TEST(DeviceStage, NumbersOfElementsAreTheHostsOrTheDevices) {
   // Step 0 is memoryPipeline()'s; the first number is the host's from 2 on, both are from 3 on.
   for (size_t first : {0, 1, 2, 3})
     expectTheHostsSamples(countedPipeline(), table.options(), 8, first);
+}
+
+/// Values by way of others, some of which share memory, or run for some samples alone: each step's
+/// function is of what it reads and the sample's value.
+Pipeline chainedPipeline() {
+  Pipeline p = memoryPipeline();
+  p.plan.setup = p.kernel([](pst_kernel_args *args) -> int32_t {
+    args->scalars[9] = args->scalars[8] % 2;
+    return 0;
+  });
+  const auto temporary = [&](int place) {
+    const int number = p.buffer(plan::BufferKind::temporary, DType::i64, {1});
+    p.plan.buffers[size_t(number)]->place = place;
+    return number;
+  };
+  const auto step = [&](int from, int to) -> plan::StepT & {
+    return p.step(p.kernel([](pst_kernel_args *args) -> int32_t {
+      const auto from = *static_cast<const int64_t *>(args->tensors[0].data);
+      *static_cast<int64_t *>(args->tensors[1].data) = 3 * from + args->scalars[0];
+      return 0;
+    }),
+                  {from}, {to}, {8});
+  };
+  const int begin = temporary(0), one = temporary(1), other = temporary(2), last = temporary(0);
+  p.step(p.kernel([](pst_kernel_args *args) -> int32_t {
+    *static_cast<int64_t *>(args->tensors[0].data) = args->scalars[0];
+    return 0;
+  }),
+         {}, {begin}, {8});
+  step(begin, one);
+  step(one, other);
+  step(one, last); // where `begin` was
+  const int odd = temporary(1);
+  step(other, odd).guard = 9; // where `one` was
+  const int chosen = p.buffer(plan::BufferKind::alias, DType::i64, {1});
+  p.plan.buffers[size_t(chosen)]->choices = {last, odd};
+  p.plan.buffers[size_t(chosen)]->index_slot = 9;
+  step(chosen, p.output("chosen", DType::i64, {1}));
+  step(last, p.output("last", DType::i64, {1}));
+  return p;
+}
+
+TEST(DeviceStage, APlanJoinsNoStepsThatCannotBeOneLaunch) {
+  struct Fault {
+    const char *finding;
+    void (*make)(plan::PlanT &);
+  };
+  const Fault faults[] = {
+      {"join 0 has no name on the device", [](auto &p) { p.joins[0]->name.clear(); }},
+      {"join 0 has blocks of 33 threads", [](auto &p) { p.joins[0]->threads = 33; }},
+      {"join 0 asks for 2097152 bytes of shared memory",
+       [](auto &p) { p.joins[0]->shared = 1 << 21; }},
+      {"step 1 names join 7 of 1", [](auto &p) { p.steps[1]->join = 7; }},
+      {"step 3 cannot be launched with others", [](auto &p) { p.steps[2]->join = -1; }},
+      {"step 0 has other blocks than what it is launched with",
+       [](auto &p) { p.joins[0]->threads = 64; }},
+      {"step 0 has other blocks than what it is launched with",
+       [](auto &p) { p.kernels[size_t(p.steps[0]->kernel)]->device->shared = 8; }},
+      {"step 2 reads other samples, and is launched with others",
+       [](auto &p) { p.steps[2]->inputs[0]->peer_slot = 8; }},
+  };
+  for (const Fault &fault : faults) {
+    DevicePipeline device(chainedPipeline(), 0, false, true);
+    ASSERT_TRUE(Plan::make(device.pipeline.plan));
+    fault.make(device.pipeline.plan);
+    auto plan = Plan::make(device.pipeline.plan);
+    ASSERT_FALSE(plan) << fault.finding;
+    EXPECT_EQ(plan.error().message, std::string("damaged plan: ") + fault.finding);
+  }
+}
+
+TEST(DeviceStage, StepsOfALaunchMeetWhereTheirOrderMatters) {
+  const MemoryTable table(40);
+  for (size_t first : {0, 1, 3})
+    expectTheHostsSamples(chainedPipeline(), table.options(), 8, first);
 }
 
 // More samples than one launch has.
