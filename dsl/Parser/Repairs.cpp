@@ -330,7 +330,7 @@ void warnOfDivisions(const TokenList &tokens, Diagnostics &diagnostics) {
       continue;
     text.remove_prefix(std::min(text.find_first_not_of("/ "), text.size()));
     const size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
-    if (digits > 0 && text.find_first_not_of(")], ", digits) == std::string_view::npos)
+    if (digits > 0 && text.find_first_not_of(")]}, ", digits) == std::string_view::npos)
       diagnostics.warning(remark, "`//` opens a comment, so that this is not read")
           .hint("`/` of whole numbers drops the fraction");
   }

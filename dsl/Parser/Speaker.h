@@ -40,6 +40,7 @@ public:
   bool bodyWithoutBraces();
   bool resultWithoutReturn();
   bool misplacedStatement();
+  bool headOutOfOrder();
   bool strayUnit();
   bool strayPlace();
   std::optional<size_t> nakedParenthesis() const;

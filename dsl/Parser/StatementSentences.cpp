@@ -184,6 +184,40 @@ bool Speaker::misplacedStatement() {
   return false;
 }
 
+// `batch 8 drop_last`, `batch 8 last drop per rank`, `for row in source order shuffled where ...`
+bool Speaker::headOutOfOrder() {
+  const size_t rule = refusal.rules.front();
+  if (is(Lexer::WHERE) && refusal.within(Parser::RulePipelineDecl)) {
+    for (size_t i = at; i-- > 0 && !opensStatement(type(i));)
+      if (tokens.is(i, Lexer::ORDER) || tokens.is(i, Lexer::WHERE)) {
+        const bool isOrder = tokens.is(i, Lexer::ORDER);
+        say(isOrder ? "`where` stands before `order`" : "there is one `where`, before `order`")
+            .note(tokens.items[i].range, isOrder ? "the `order`" : "the first one")
+            .hint(isOrder ? "`where condition order shuffled`" : "`and` between conditions");
+        return true;
+      }
+    return false;
+  }
+  if ((is(Lexer::PER) || is(Lexer::GLOBAL)) && refusal.within(Parser::RulePipelineDecl) &&
+      at >= 2 && tokens.is(at - 2, Lexer::LAST)) {
+    const std::string share = is(Lexer::PER) ? "per rank" : "global";
+    say(quote(share) + " stands before `last`")
+        .hint(quote(share + " last " + std::string(tokens.text(at - 1))));
+    return true;
+  }
+  if (is(Lexer::ID) && (rule == Parser::RuleBatchHead || rule == Parser::RuleBatchBlock) &&
+      !previous(Lexer::BATCH)) {
+    const std::string_view word = tokens.text(at);
+    const bool drops = word == "drop_last" || word == "droplast", mixes = word == "shuffle";
+    if (!drops && !mixes)
+      return false;
+    say(quote(word) + " is no word of the language")
+        .hint(drops ? "`last drop`" : "`for row in source order shuffled`");
+    return true;
+  }
+  return false;
+}
+
 // `let map = 3`
 bool Speaker::reservedAsName() {
   if (!isReserved(type(at)) || refusal.rules.front() != Parser::RuleName)

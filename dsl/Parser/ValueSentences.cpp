@@ -3,6 +3,8 @@
 // Mistakes inside of a value.
 #include "dsl/Parser/Speaker.h"
 
+#include "dsl/Diagnostics/Nearest.h"
+
 namespace penstock::dsl {
 
 using Lexer = grammar::PenstockLexer;
@@ -156,7 +158,7 @@ bool Speaker::numbersForAxes() {
       extents.resize(5); // more than a picture has
     extents.emplace_back(tokens.text(i));
   }
-  if (extents.size() == 4) // the batch's
+  if (extents.size() == 4 || (!extents.empty() && extents.front() == "n")) // the batch's
     extents.erase(extents.begin());
   auto few = [](const std::string &text) { return text == "1" || text == "3" || text == "4"; };
   const bool channelsLast = extents.size() == 3 && !few(extents[0]) && few(extents[2]);
@@ -194,7 +196,12 @@ bool Speaker::missingComma() {
     if (open == 0)
       return false;
   }
-  const bool call = tokens.is(open, Lexer::LPAREN) && open > 0 && isName(type(open - 1));
+  auto takesNames = [](size_t word) {
+    return word == Lexer::MAP || word == Lexer::WINDOW || word == Lexer::EACH ||
+           word == Lexer::SEARCH;
+  };
+  const bool call = tokens.is(open, Lexer::LPAREN) && open > 0 &&
+                    (isName(type(open - 1)) || takesNames(type(open - 1)));
   const bool record = tokens.is(open, Lexer::LBRACE) && isName(type(open + 1)) &&
                       (tokens.is(open + 2, Lexer::ASSIGN) || tokens.is(open + 2, Lexer::COLON));
   if (!call && !record && !tokens.is(open, Lexer::LBRACK))
@@ -203,6 +210,11 @@ bool Speaker::missingComma() {
   for (size_t i = open; record && i < close.value_or(at); ++i)
     if (opensStatement(type(i)))
       return false; // a block
+  if (call && is(Lexer::ID) && next(Lexer::LBRACK) &&
+      !nearest(tokens.text(at), std::initializer_list<std::string_view>{"over"}).empty()) {
+    say(quote(tokens.text(at)) + " is no word of the language").hint("`over`");
+    return true;
+  }
   say("a `,` is missing before " + found())
       .hint(quote(std::string(tokens.text(at - 1)) + ", " + std::string(tokens.text(at))));
   return true;

@@ -19,19 +19,24 @@ namespace {
 
 const std::string path = PENSTOCK_SOURCE_DIR "/test/dsl/habits.txt";
 
-std::string pipelineWith(const std::string &top, const std::string &lets,
-                         const std::string &output) {
-  return "pipe 1\n" + top +
-         "\npipeline p(root: path, size: int = 224) {\n  for row in image_folder(root)\n" +
-         "  let x = row.data |> decode(rgb) |> resize(64, 64)\n  " + lets +
-         "\n  batch 4 per rank last drop {\n    " + output + "\n  }\n}\n";
+std::string pipelineWith(const std::string &top, const std::string &lets, const std::string &output,
+                         const std::string &head = "for row in image_folder(root)",
+                         const std::string &batch = "batch 4 per rank last drop") {
+  return "pipe 1\n" + top + "\npipeline p(root: path, size: int = 224) {\n  " + head + "\n" +
+         "  let x = row.data |> decode(rgb) |> resize(64, 64)\n  " + lets + "\n  " + batch +
+         " {\n    " + output + "\n  }\n}\n";
 }
 
-/// A text by how it begins: `let`, `output`, `use` and other lines stand where such lines stand.
+/// A text by how it begins: `let`, `output`, `for`, `batch`, `use` and other lines stand where such
+/// lines stand.
 std::string programOf(const std::string &text) {
   const std::string plain = "output y: u8[n, h, w, c] = x";
   if (text.starts_with("output "))
     return pipelineWith("use vision", "", text);
+  if (text.starts_with("for row in image_folder"))
+    return pipelineWith("use vision", "", plain, text);
+  if (text.starts_with("batch "))
+    return pipelineWith("use vision", "", plain, "for row in image_folder(root)", text);
   if (text.starts_with("top: "))
     return pipelineWith(text.substr(5), "", plain);
   return pipelineWith("use vision", text, plain);
