@@ -2,6 +2,7 @@
 //
 // `draw`.
 #include "compiler/Import/Expressions/Expressions.h"
+#include <cmath>
 
 using namespace penstock::importer;
 using penstock::pipe::BinaryKind;
@@ -22,9 +23,12 @@ Val Expressions::drawOnce(const dsl::DrawExpr &draw, const std::vector<Argument>
     const Val &ends = rangeOf();
     mlir::Value low = demandF64(ends.parts[0], args[0].range, "the start of the range");
     mlir::Value high = demandF64(ends.parts[1], args[0].range, "the end of the range");
-    if (std::optional<double> first = constantF64(low), last = constantF64(high);
-        first && last && !(*first <= *last))
+    const std::optional<double> first = constantF64(low), last = constantF64(high);
+    if (first && last && !(*first <= *last))
       fail(args[0].range, "this range ends before it starts", "the lower number stands first");
+    if (first && last && !std::isfinite(*last - *first))
+      fail(args[0].range, "this range is wider than the largest f64",
+           "a range of half the width, and the number times 2");
     Val result = draws.draw(DrawKind::uniform, name, {low, high}, base.getF64Type());
     result.unit = ends.parts[0].unit;
     return result;
@@ -34,6 +38,9 @@ Val Expressions::drawOnce(const dsl::DrawExpr &draw, const std::vector<Argument>
     mlir::Value low = demandIndex(ends.parts[0], args[0].range, "the start of the range");
     mlir::Value high = demandIndex(ends.parts[1], args[0].range, "the end of the range");
     const std::optional<int64_t> first = constantInt(low), last = constantInt(high);
+    if (ends.closed && last == INT64_MAX)
+      fail(args[0].range, "`draw int` gives numbers below " + std::to_string(INT64_MAX),
+           "`..` in place of `..=`");
     if (first && last && *first >= *last + (ends.closed ? 1 : 0))
       fail(args[0].range,
            "there is no whole number in " +
@@ -48,6 +55,10 @@ Val Expressions::drawOnce(const dsl::DrawExpr &draw, const std::vector<Argument>
     if (!inBatch || draws.perSample || args.size() != 1)
       fail(range, "`draw permutation(n)` stands in the `batch` block, over its samples");
     mlir::Value count = demandIndex(args[0].value, args[0].range, "the size of a permutation");
+    auto size = count.getDefiningOp<pipe::ContextOp>();
+    if (!size || size.getKind() != pipe::ContextKind::count)
+      fail(args[0].range, "a permutation is of all samples of the batch",
+           "`draw permutation(n)`; the last batch may have fewer samples than others");
     mlir::Value slot =
         base.create<pipe::ContextOp>(here, base.getI64Type(), pipe::ContextKind::slot);
     return draws.draw(DrawKind::permutation, name, {count, slot}, base.getI64Type());
