@@ -164,11 +164,12 @@ Value Draft::mix(Value a, Value b) {
 //===--- window ------------------------------------------------------------===//
 
 /// Many neighbours, combined as reductions do: one after the other, or as 32 partial
-/// results and a tree; each with a factor of its own, or as it is.
-static Value combineAll(Draft &draft, ArrayRef<Value> neighbours) {
+/// results and a tree; each with a factor of its own, or as it is. With `from`, the squares of how
+/// they differ from that, as a deviation from a mean.
+static Value combineAll(Draft &draft, ArrayRef<Value> neighbours, Value from = {}) {
   Rng &rng = draft.rng;
   OpBuilder &b = draft.builder;
-  const Type type = computeType(draft);
+  const Type type = from ? from.getType() : computeType(draft);
   static const std::vector<BinaryKind> kinds = {BinaryKind::add, BinaryKind::add, BinaryKind::mul,
                                                 BinaryKind::min, BinaryKind::max};
   const BinaryKind kind = rng.pick(kinds);
@@ -178,6 +179,10 @@ static Value combineAll(Draft &draft, ArrayRef<Value> neighbours) {
     Value term = neighbours[i];
     if (term.getType() != type)
       term = b.create<CastOp>(draft.loc, type, CastMode::value, term, ValueRange());
+    if (from) {
+      term = draft.binary(BinaryKind::sub, term, from);
+      term = draft.binary(BinaryKind::mul, term, term);
+    }
     if (weighted) {
       const int64_t factor = rng.between(0, 9);
       const TypedAttr number =
@@ -232,8 +237,12 @@ Value Draft::window(Value x) {
   Block *block = openRegion(*this, op.getBody(),
                             std::vector<Type>(static_cast<size_t>(neighbours), element(x)), dims);
   std::vector<Value> leaves(block->args_begin(), block->args_begin() + neighbours);
-  if (wide)
-    leaves = {combineAll(*this, leaves), leaves.front()};
+  if (wide) {
+    Value all = combineAll(*this, leaves);
+    if (rng.chance(0.4))
+      all = combineAll(*this, leaves, all);
+    leaves = {all, leaves.front()};
+  }
   if (rng.chance(0.3))
     leaves.push_back(rng.pick(scalars));
   if (table) { // by place, or by a number: what lies outside is clamped

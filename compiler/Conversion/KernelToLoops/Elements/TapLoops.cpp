@@ -11,6 +11,9 @@ using namespace penstock::conversion;
 
 /// Terms from which on a chain is a loop.
 static constexpr size_t fewTerms = 2;
+/// Ops of a term, and uses from which on a value may be one that all terms read.
+static constexpr size_t mostOps = 64;
+static constexpr unsigned manyUses = 48;
 
 namespace {
 
@@ -20,6 +23,7 @@ struct Term {
   std::vector<Value> holes; ///< neighbours and constants
   llvm::SetVector<Operation *> ops;
   std::vector<std::pair<Operation *, unsigned>> places; ///< of the holes
+  llvm::SetVector<Value> reads;                         ///< that the body computes
 };
 
 /// op(op(op(terms[0], terms[1]), terms[2]) ...
@@ -56,12 +60,13 @@ private:
   }
   bool isHere(Operation *op) const { return op && op->getBlock() == &body; }
 
-  bool read(Value value, Term &term);
+  bool read(Value value, Term &term, bool shares, unsigned depth = 0);
   bool readHole(Value value, Operation *user, unsigned operand, Term &term);
-  bool findChain(BinaryOp root, Chain &chain);
+  bool findChain(BinaryOp root, Chain &chain, bool shares);
   static bool isProgression(Chain &chain);
   static bool staysThere(const Chain &chain, size_t hole);
   void addLoop(ArrayRef<Chain *> together);
+  void orderLoops();
 
   Block &body;
   const unsigned count;
@@ -79,8 +84,9 @@ bool Finder::readHole(Value value, Operation *user, unsigned operand, Term &term
   return true;
 }
 
-/// False for what cannot be repeated in a loop.
-bool Finder::read(Value value, Term &term) {
+/// False for what cannot be repeated in a loop. `shares`: values that many read are no part of the
+/// term, but read by it.
+bool Finder::read(Value value, Term &term, bool shares, unsigned depth) {
   Operation *op = value.getDefiningOp();
   if (!isHere(op)) {
     term.shape.insert(term.shape.end(),
@@ -92,7 +98,16 @@ bool Finder::read(Value value, Term &term) {
       term.shape.insert(term.shape.end(), {4, i});
       return true;
     }
-  if (op->getNumRegions() || op->getNumResults() != 1 || !isPure(op) || term.ops.size() > 64)
+  if (shares && llvm::hasNItemsOrMore(value.getUses(), manyUses) &&
+      llvm::any_of(op->getOperands(),
+                   [&](Value operand) { return isHere(operand.getDefiningOp()); })) {
+    term.shape.insert(term.shape.end(),
+                      {6, reinterpret_cast<uintptr_t>(value.getAsOpaquePointer())});
+    term.reads.insert(value);
+    return true;
+  }
+  if (op->getNumRegions() || op->getNumResults() != 1 || !isPure(op) || term.ops.size() > mostOps ||
+      depth > mostOps)
     return false;
   auto add = [&](const void *part) { term.shape.push_back(reinterpret_cast<uintptr_t>(part)); };
   term.shape.push_back(5);
@@ -102,16 +117,17 @@ bool Finder::read(Value value, Term &term) {
   add(value.getType().getAsOpaquePointer());
   for (OpOperand &operand : op->getOpOperands())
     if (!readHole(operand.get(), op, operand.getOperandNumber(), term) &&
-        !read(operand.get(), term))
+        !read(operand.get(), term, shares, depth + 1))
       return false;
   term.ops.insert(op); // after its operands
   return true;
 }
 
 /// The terms of the same shape that `root` ends with, from the first one on.
-bool Finder::findChain(BinaryOp root, Chain &chain) {
+bool Finder::findChain(BinaryOp root, Chain &chain, bool shares) {
   if (!hasStart(root))
     return false;
+  chain = {};
   chain.root = root;
   std::vector<Value> values;
   for (BinaryOp op = root;;) {
@@ -128,7 +144,7 @@ bool Finder::findChain(BinaryOp root, Chain &chain) {
   std::vector<uintptr_t> shape;
   for (Value value : llvm::reverse(values)) {
     Term term;
-    if (!readHole(value, nullptr, 0, term) && !read(value, term))
+    if (!readHole(value, nullptr, 0, term) && !read(value, term, shares))
       return false;
     if (!shape.empty() && term.shape != shape)
       return false;
@@ -174,7 +190,9 @@ bool Finder::isProgression(Chain &chain) {
 /// operation in common for the first neighbour, it reads the same for all others.
 static bool agree(const TapLoop &loop, const TapLoop &other) {
   if (loop.first != other.first || loop.step != other.step || loop.end != other.end ||
-      loop.sums.front().results.size() != other.sums.front().results.size())
+      loop.sums.front().results.size() != other.sums.front().results.size() ||
+      loop.reads.size() != other.reads.size() ||
+      !llvm::all_of(other.reads, [&](Value value) { return loop.reads.contains(value); }))
     return false;
   return llvm::all_of(other.term, [&](Operation *op) {
     return !loop.term.contains(op) || llvm::all_of(op->getOpOperands(), [&](OpOperand &operand) {
@@ -196,6 +214,7 @@ void Finder::addLoop(ArrayRef<Chain *> together) {
   loop.first = front.first;
   loop.step = front.step;
   loop.term = term.ops;
+  loop.reads = term.reads;
   loop.sums.push_back({front.root.getKind(), {}, term.ops.empty() ? nullptr : term.ops.back()});
   for (Chain *chain : together) {
     loop.sums[0].results.push_back(chain->root.getResult());
@@ -246,7 +265,8 @@ TapLoops Finder::run() {
   for (Operation &op : llvm::reverse(body)) {
     auto root = llvm::dyn_cast<BinaryOp>(op);
     Chain chain;
-    if (!root || inChain.contains(root) || !findChain(root, chain))
+    if (!root || inChain.contains(root) ||
+        !(findChain(root, chain, false) || findChain(root, chain, true)))
       continue;
     for (BinaryOp link = root; link && isHere(link) && link.getKind() == root.getKind();
          link = link.getLhs().getDefiningOp<BinaryOp>())
@@ -297,6 +317,8 @@ TapLoops Finder::run() {
         made.insert(result.getDefiningOp());
   SmallVector<Value> open(body.getTerminator()->operand_begin(),
                           body.getTerminator()->operand_end());
+  for (const TapLoop &loop : found.loops)
+    open.append(loop.reads.begin(), loop.reads.end());
   while (!open.empty()) {
     Value value = open.pop_back_val();
     Operation *op = value.getDefiningOp();
@@ -309,7 +331,32 @@ TapLoops Finder::run() {
   for (Operation &op : body.without_terminator())
     if (needed.contains(&op))
       found.rest.push_back(&op);
+  orderLoops();
   return std::move(found);
+}
+
+/// Each as soon as what it reads is made: whatever reads its results comes behind that.
+void Finder::orderLoops() {
+  llvm::DenseSet<Operation *> made;
+  std::vector<TapLoop> ordered;
+  for (size_t after = 0;; ++after) {
+    auto isReady = [&](const TapLoop &loop) {
+      return llvm::all_of(loop.reads, [&](Value v) { return made.contains(v.getDefiningOp()); });
+    };
+    for (auto next = found.loops.begin();
+         (next = llvm::find_if(found.loops, isReady)) != found.loops.end();) {
+      for (const TapLoop::Sum &sum : next->sums)
+        for (Value result : sum.results)
+          made.insert(result.getDefiningOp());
+      next->after = after;
+      ordered.push_back(std::move(*next));
+      found.loops.erase(next);
+    }
+    if (after == found.rest.size())
+      break;
+    made.insert(found.rest[after]);
+  }
+  found.loops = std::move(ordered);
 }
 
 } // namespace

@@ -35,9 +35,12 @@ struct TapLoop {
   /// `places`: (op, operand) to a hole; (null, sum) where a hole is the term.
   llvm::SetVector<mlir::Operation *> term;
   llvm::DenseMap<std::pair<mlir::Operation *, unsigned>, size_t> places;
+  /// What all terms read and the body computes, such as the mean that each differs from.
+  llvm::SetVector<mlir::Value> reads;
+  size_t after = 0; ///< so many of TapLoops::rest, which make that
 };
 
-/// A body as loops and the ops that are left, in order.
+/// A body as loops, in order, and the ops that are left, in order.
 struct TapLoops {
   std::vector<TapLoop> loops;
   std::vector<mlir::Operation *> rest;

@@ -180,11 +180,17 @@ LaneValue penstock::conversion::emitWindow(const Site &site, WindowOp op, ArrayR
       emitBlock(site, body);
       return scalarOf(site, body.getTerminator()->getOperand(0));
     }
-    for (const TapLoop &loop : loops->loops)
+    size_t emitted = 0;
+    auto emitRest = [&](size_t end) {
+      for (; emitted < end; ++emitted)
+        (void)emitScalarOp(site, *loops->rest[emitted]);
+    };
+    for (const TapLoop &loop : loops->loops) {
+      emitRest(loop.after);
       emitTapLoop(site, loop, l.lanes > 1 && anyLanes(at),
                   [&](Value number) { return numbered(border, number); });
-    for (Operation *inner : loops->rest)
-      (void)emitScalarOp(site, *inner);
+    }
+    emitRest(loops->rest.size());
     return scalarOf(site, body.getTerminator()->getOperand(0));
   };
   Type element = typeOf(op.getResult()).getElementType();
