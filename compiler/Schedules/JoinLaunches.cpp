@@ -157,6 +157,18 @@ struct JoinLaunchesPass : penstock::schedules::impl::JoinLaunchesBase<JoinLaunch
           launch.setGroup(number);
         ++number;
       }
+      size_t kernels = 0, apart = 0;
+      pipeline.walk([&](LaunchOp launch) {
+        if (!isOfGpu(symbols.lookup<KernelOp>(launch.getKernel())))
+          return;
+        ++kernels;
+        apart += !launch.getGroup();
+      });
+      const size_t launches = apart + static_cast<size_t>(number);
+      addRemark(pipeline, "join-launches",
+                "a batch is " + std::to_string(launches) +
+                    (launches == 1 ? " launch" : " launches") + " on the GPU, for " +
+                    std::to_string(kernels) + " kernels: a sample's blocks run what it takes");
     }
   }
 };
