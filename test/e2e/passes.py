@@ -8,13 +8,12 @@ scripts/soak runs it without each of all, by PENSTOCK_ALL_PASSES=1. differential
 one after the other, too, of random pipelines.
 """
 import functools
-import hashlib
 import os
 import re
 import subprocess
 
 from examples import EVERY, ExamplesTest
-from support import EXAMPLES, ROOT, main
+from support import EXAMPLES, chosen, main
 
 
 def count(pattern):
@@ -68,11 +67,6 @@ MEASURES = {
 
 
 class Passes(ExamplesTest):
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        cls.commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True).stdout
-
     @functools.cached_property
     def passes(self):
         """The optimising passes that there are, as the tool lists them."""
@@ -83,8 +77,7 @@ class Passes(ExamplesTest):
         """Which passes to leave out together, one choice after the other."""
         if os.environ.get("PENSTOCK_ALL_PASSES"):
             return [[name] for name in self.passes]
-        rank = lambda name: hashlib.sha256(f"{self.commit} {path} {name}".encode()).digest()
-        return [self.passes] + [[name] for name in sorted(self.passes, key=rank)[:2]]
+        return [self.passes] + [[name] for name in chosen(self.passes, 2, path)]
 
     def test_no_pass_changes_a_bit(self):
         for path in EVERY + [self.example(GAMMA)]:

@@ -2,14 +2,15 @@
 """What compiling costs grows no faster than the program: families of programs at n and 2n.
 
 The measure is how often the compiler asks for memory, which is the same on every machine; bench/startup
-has the times. What may not grow that far is refused, with a message that is pinned here.
+has the times. Of the operators after themselves a third is compiled, which the commit chooses; scripts/soak has all, by
+PENSTOCK_ALL_OPERATORS=1. What may not grow that far is refused, with a message that is pinned here.
 """
 import os
 import subprocess
 import sys
 
 from chains import OPERATORS, Chain
-from support import ToolTest, unittest
+from support import ToolTest, chosen, unittest
 
 SOURCE = "  for row in synthetic(64, x = u8[h = 48, w = 48, c = rgb], k = 0 .. 10) order sequential\n"
 
@@ -170,7 +171,7 @@ class Scaling(ToolTest):
 
     def test_operators_after_themselves(self):
         empty = self.compile(program("  let x = row.x\n"))
-        for stage in REPEATED:
+        for stage in REPEATED if os.environ.get("PENSTOCK_ALL_OPERATORS") else chosen(REPEATED, len(REPEATED) // 3):
             with self.subTest(stage=stage):
                 once, twice = (self.compile(program(stages(n, stage))) - empty for n in (8, 16))
                 self.assertLess(twice / once, 2.5, f"{once} at 8, {twice} at 16")

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the tests of the command line share: pictures, and running the tool."""
+import functools
+import hashlib
 import io
 import json
 import os
@@ -15,6 +17,16 @@ from PIL import Image
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 EXAMPLES = os.path.join(ROOT, "examples")
+
+
+@functools.cache
+def commit():
+    return subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True).stdout
+
+
+def chosen(items, count, of=""):
+    """`count` of `items`, which the commit chooses: so all have their turn."""
+    return sorted(items, key=lambda item: hashlib.sha256(f"{commit()} {of} {item}".encode()).digest())[:count]
 
 
 def jpeg_bytes(rng, height, width, **options):
