@@ -6,6 +6,7 @@
 #include "codegen/cuda/Printer.h"
 #include "compiler/Dialect/PipeDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace penstock::codegen {
