@@ -3,6 +3,7 @@
 // A kernel that runs the steps of each sample.
 #include "codegen/cuda/Joined.h"
 #include "compiler/Conversion/KernelContract.h"
+#include "runtime/abi/kernel.h"
 #include "llvm/Support/raw_ostream.h"
 #include <algorithm>
 
@@ -57,7 +58,8 @@ FailureOr<llvm::MapVector<int64_t, JoinedLaunch>> codegen::joinedLaunches(Module
 void codegen::printJoined(llvm::raw_ostream &os, const JoinedLaunch &launch,
                           const CudaPrinterOptions &options) {
   const std::string sample = "pst_joined_sample<" + std::to_string(launch.steps) + ">";
-  os << "\n// " << launch.steps << " launches in one: up to 8 blocks of " << launch.threads
+  os << "\n// " << launch.steps << " launches in one: up to " << PST_MAX_JOINED_BLOCKS
+     << " blocks of " << launch.threads
      << " threads for each sample run what it takes of them, one after the other";
   if (launch.shared)
     os << ", with " << launch.shared << " bytes of shared memory";

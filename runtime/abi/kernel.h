@@ -104,9 +104,10 @@ typedef int32_t (*pst_kernel)(pst_kernel_args *args);
  * written; else the step touches nothing that one before it, since they last met, has written, and
  * writes nothing that such a step touches.
  *
- * Blocks that wait hold their places. A GPU begins blocks in the order of their numbers, x
- * first, so only those of the last sample that has begun can lack others, which come as soon as
- * any block ends: every GPU has room for PST_MAX_JOINED_BLOCKS blocks at once. */
+ * Blocks that wait hold their places. GPUs begin blocks in the order of their numbers, x
+ * first (CUDA does not promise it), so only those of the last sample that has begun can lack
+ * others, which come as soon as any block ends: every GPU has room for PST_MAX_JOINED_BLOCKS blocks
+ * at once. */
 #define PST_MAX_JOINED_BLOCKS 8
 
 #define PST_DEVICE_SLACK 64
