@@ -231,10 +231,49 @@ TEST(ElementaryFunctions, pow) {
   EXPECT_NEAR(special[2], -8, 1e-14);
   EXPECT_NEAR(special[3], 4, 1e-14);
 }
-TEST(ElementaryFunctions, floatsRoundTheF64Result) {
-  EXPECT_EQ(valuesOf({"f64(exp(f32(1.5)))", "f64(log(f32(3.0)))"}),
-            (std::vector<double>{static_cast<double>(std::exp(1.5f)),
-                                 static_cast<double>(std::log(3.0f))}));
+
+/// In units of the last place of an f32, of which results are.
+void expectSingle(const std::string &name, const std::vector<float> &points,
+                  long double (*exact)(long double)) {
+  std::vector<std::string> calls;
+  for (float x : points)
+    calls.push_back("f64(" + name + "(f32(" + literal(x) + ")))");
+  const std::vector<double> values = valuesOf(calls);
+  ASSERT_EQ(values.size(), points.size());
+  for (size_t i = 0; i < points.size(); ++i) {
+    const long double wanted = exact(points[i]);
+    const auto rounded = static_cast<float>(wanted), value = static_cast<float>(values[i]);
+    if (value == rounded || (std::isnan(value) && std::isnan(rounded)))
+      continue;
+    const float next = std::nextafter(std::fabs(rounded), std::numeric_limits<float>::infinity());
+    EXPECT_LE(std::fabs(value - wanted), 0.51L * (next - std::fabs(rounded)))
+        << calls[i] << " = " << values[i];
+  }
+}
+TEST(ElementaryFunctions, exponentialOfF32) {
+  const float ends[] = {0.0F, -0.0F, 88.722F, 88.73F, 100, 3e38F, -87.4F, -103.9F, -104, -3e38F};
+  std::vector<float> points(std::begin(ends), std::end(ends));
+  for (double x : spread(-104, 89, 300) + spread(-1, 1, 200))
+    points.push_back(static_cast<float>(x));
+  expectSingle("exp", points, [](long double x) { return std::exp(x); });
+  EXPECT_EQ(valuesOf({"f64(exp(f32(inf)))", "f64(exp(f32(-inf)))"}),
+            (std::vector<double>{infinity, 0}));
+  EXPECT_TRUE(std::isnan(valuesOf({"f64(exp(f32(nan)))"})[0]));
+}
+TEST(ElementaryFunctions, logarithmsOfF32) {
+  const float ends[] = {0.0F,  -0.0F,          -1,          1,           1e-45F,     1e-40F,
+                        3e38F, 1.1754944e-38F, 0.70710677F, 0.70710683F, 1.4142135F, 1.4142137F};
+  std::vector<float> points(std::begin(ends), std::end(ends));
+  for (double x : spread(-44, 38, 200))
+    points.push_back(static_cast<float>(std::pow(10.0, x)));
+  for (double x : spread(0.5, 2, 200) + spread(0.999, 1.001, 100))
+    points.push_back(static_cast<float>(x));
+  expectSingle("log", points, [](long double x) { return std::log(x); });
+  expectSingle("log2", points, [](long double x) { return std::log2(x); });
+  expectSingle("log10", points, [](long double x) { return std::log10(x); });
+  EXPECT_EQ(valuesOf({"f64(log(f32(inf)))", "f64(log2(f32(8.0)))", "f64(log10(f32(1000.0)))"}),
+            (std::vector<double>{infinity, 3, 3}));
+  EXPECT_TRUE(std::isnan(valuesOf({"f64(log(f32(nan)))"})[0]));
 }
 
 } // namespace
