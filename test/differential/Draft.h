@@ -89,6 +89,8 @@ public:
   mlir::Value scan(mlir::Value x);
   mlir::Value histogram(mlir::Value x);
   mlir::Value contract(mlir::Value x);
+  std::vector<int64_t> matrix(int64_t rows, int64_t columns, bool isBanded);
+  mlir::Value repeated(mlir::Value x);
   mlir::Value sort(mlir::Value x);
   mlir::Value compact(mlir::Value x);
   mlir::Value group(mlir::Value x);

@@ -180,21 +180,56 @@ Value Draft::histogram(Value x) {
   return remember(result, kept);
 }
 
+/// A matrix, row by row; where `isBanded`, columns are 0 but for a run of rows each.
+std::vector<int64_t> Draft::matrix(int64_t rows, int64_t columns, bool isBanded) {
+  std::vector<int64_t> numbers;
+  for (int64_t i = 0; i < rows * columns; ++i)
+    numbers.push_back(rng.between(-8, 8));
+  for (int64_t column = 0; isBanded && column < columns; ++column) {
+    const int64_t first = rng.below(rows),
+                  count = rng.chance(0.1) ? 0 : rng.between(1, rng.pick<int64_t>({3, 9, 18, 50}));
+    for (int64_t row = 0; row < rows; ++row)
+      if (row < first || row >= first + count)
+        numbers[static_cast<size_t>(row * columns + column)] = 0;
+  }
+  return numbers;
+}
+
+/// What repeats `x` until it has as many rows as bands are looked for in.
+Value Draft::repeated(Value x) {
+  const Dims dims = dimsOf(x);
+  if (dims.empty() || dims.size() > 2 ||
+      llvm::any_of(dims, [](const Dim &d) { return d.size || d.most == 0; }))
+    return {};
+  Dims large;
+  large.push_back({freshAxis(), {}, rng.between(30, 80)});
+  large.push_back({dims.back().name, {}, rng.between(60, 110)});
+  const AffineExpr row = builder.getAffineDimExpr(0), place = builder.getAffineDimExpr(1);
+  std::vector<AffineExpr> results;
+  if (dims.size() == 2)
+    results.push_back(row % dims[0].most);
+  results.push_back((row + place) % dims.back().most);
+  return viewOf(x, large, results, {});
+}
+
 Value Draft::contract(Value x) {
-  Dims dims = dimsOf(x);
   const Type type = element(x);
   const bool isFloat = type.isF32() || type.isF64();
+  const bool isBanded = isFloat && rng.chance(0.6);
+  if (const Value larger = isBanded ? repeated(x) : Value())
+    x = larger;
+  Dims dims = dimsOf(x);
   if (dims.empty())
     return {};
-  Dim &summed = dims[static_cast<size_t>(rng.below(static_cast<int64_t>(dims.size())))];
-  if (summed.size || summed.most > 70 || summed.most == 0 ||
+  Dim &summed = isBanded ? dims.back()
+                         : dims[static_cast<size_t>(rng.below(static_cast<int64_t>(dims.size())))];
+  if (summed.size || summed.most > (isBanded ? 110 : 70) || summed.most == 0 ||
       !(isFloat || type.isSignlessInteger(32) || type.isSignlessInteger(64)))
     return {};
   const int64_t rows = summed.most,
                 columns = rng.chance(0.3) ? rng.pick<int64_t>({24, 33, 64}) : rng.between(1, 19);
   std::vector<Attribute> values;
-  for (int64_t i = 0; i < rows * columns; ++i) {
-    const int64_t number = rng.between(-8, 8);
+  for (int64_t number : matrix(rows, columns, isBanded)) {
     values.push_back(isFloat
                          ? Attribute(builder.getFloatAttr(type, static_cast<double>(number) * 0.3))
                          : builder.getIntegerAttr(type, number));
@@ -633,6 +668,7 @@ Value Draft::step() {
       [](Draft &d, Value x) { return reduceTiles(d, x); },
       [](Draft &d, Value x) { return d.scan(x); },
       [](Draft &d, Value x) { return d.histogram(x); },
+      [](Draft &d, Value x) { return d.contract(x); },
       [](Draft &d, Value x) { return d.contract(x); },
       [](Draft &d, Value x) { return d.sort(x); },
       [](Draft &d, Value x) { return d.compact(x); },

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Matrix products with bands: columns that are 0 but for a run of rows each, as those of filters
+// that overlap are.
+//
+// A product with 0 changes no sum, unless it is with what is not finite. So of each column only the
+// rows from the first to the last that is another number are gone through, as many as the next
+// power of two says, or in turns of 32. Partial sums go by row, modulo 32: of fewer rows in a run
+// no two meet in one, and the tree above them is that of so many sums, wherever the run begins,
+// for an addition does not tell its sides apart.
+#include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
+#include "compiler/Conversion/KernelToLoops/Nest/Nest.h"
+#include "compiler/Conversion/KernelToLoops/Vector/Transposed.h"
+#include "compiler/Conversion/KernelToLoops/Whole/Contract.h"
+#include "compiler/Conversion/KernelToLoops/Whole/Reduction.h"
+
+using namespace mlir;
+using namespace penstock::pipe;
+using namespace penstock::conversion;
+using arith::CmpIPredicate;
+
+/// From so many rows of the matrix on, and of the value, it is worth to know what is 0; and up to
+/// so many bytes of weights.
+static constexpr int64_t fewestRows = 64, fewestTogether = 4, mostBytes = 1 << 20;
+
+/// Rows of a column that go without a loop.
+static constexpr int64_t shortRuns[] = {2, 4, 8, 16};
+
+Bands::Bands(ContractOp op, const ContractShape &shape, int64_t lanes)
+    : value(op.getValue()), matrix(op.getMatrix()),
+      element(typeOf(op.getResult()).getElementType()), lanes(lanes), size(scalarBytes(element)),
+      axis(shape.block), column(shape.lane) {
+  ArrayRef<Axis> axes = typeOf(op.getMatrix()).getAxes();
+  from = typeOf(op.getValue()).axisIndex(axes[0].name);
+  rows = axes[0].extent;
+  columns = axes[1].extent;
+}
+
+std::optional<Bands> Bands::of(const Site &site, ContractOp op, const ContractShape &shape) {
+  NamedTensorType in = typeOf(op.getValue()), out = typeOf(op.getResult()),
+                  matrix = typeOf(op.getMatrix());
+  Type element = out.getElementType();
+  const int64_t lanes = site.m.l.has.lanesOf(scalarBytes(element));
+  if (!element.isF32() && !element.isF64())
+    return std::nullopt;
+  if (in.getElementType() != element || matrix.getElementType() != element || lanes < 4 ||
+      shape.lane != out.axisIndex(matrix.getAxes()[1].name) || shape.block < 0)
+    return std::nullopt;
+  const Axis &summed = in.getAxes()[in.axisIndex(matrix.getAxes()[0].name)],
+             &columns = matrix.getAxes()[1], &beside = out.getAxes()[shape.block];
+  if (!summed.isStatic() || !columns.isStatic() || summed.extent < fewestRows ||
+      columns.extent < lanes || summed.extent * columns.extent * scalarBytes(element) > mostBytes ||
+      (beside.isStatic() && beside.extent < fewestTogether * lanes))
+    return std::nullopt;
+  return Bands(op, shape, lanes);
+}
+
+Value Bands::place(const Site &site, Value array, Value number, int64_t each) const {
+  return site.m.address(array, site.m.l.mul(number, site.m.l.i64(each)));
+}
+
+/// The last square overlaps those before it.
+void Bands::forEachSquare(const Site &site, int64_t count,
+                          llvm::function_ref<void(Value)> body) const {
+  const Lanes &l = site.m.l;
+  forLoop(site, l.i64(0), l.i64(count), lanes,
+          [&](Value first) { body(count % lanes ? l.minS(first, l.i64(count - lanes)) : first); });
+}
+
+LogicalResult Bands::find(const Site &site) {
+  auto [ctx, b, l, m] = site.parts();
+  bool failedHere = false;
+  auto room = [&](int64_t bytes) {
+    auto made = scratchBytes(site, bytes, {});
+    failedHere |= failed(made);
+    return failed(made) ? Value() : *made;
+  };
+  ends = room(2 * columns * size);
+  starts = room(columns * 8);
+  counts = room(columns * 8);
+  weightsAt = room(columns * 8);
+  weights = room(rows * columns * size / 2);
+  readRows = room(rows * lanes * size);
+  panel = room((rows + partialSums) * lanes * size);
+  made = room(columns * lanes * size);
+  if (failedHere)
+    return failure();
+  findEnds(site);
+  // Else rows of the matrix are read as they lie: as many products, and nothing to transpose.
+  isBanded = l.cmp(CmpIPredicate::sle, countRows(site), l.i64(rows * columns / 2));
+  auto banded = b.create<scf::IfOp>(l.loc, isBanded, false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(banded.thenBlock());
+  copyRows(site);
+  Value none = site.withLanes(lanes).m.l.splat(neutral(l, ReduceKind::sum, element).value);
+  forLoop(site, l.i64(rows), l.i64(rows + partialSums), 1,
+          [&](Value row) { m.storePlain(none, place(site, panel, row, lanes * size)); });
+  return success();
+}
+
+/// The first row and the last one of each column that is not 0, as integers as wide as elements;
+/// where there is none, the number of rows, and -1.
+void Bands::findEnds(const Site &site) const {
+  auto [ctx, b, l, m] = site.parts();
+  Type word = b.getIntegerType(8 * size), vector = VectorType::get({lanes}, word);
+  const Site wide = site.withLanes(lanes);
+  auto all = [&](int64_t number) -> Value {
+    return b.create<arith::ConstantOp>(
+        l.loc,
+        DenseElementsAttr::get(llvm::cast<VectorType>(vector), b.getIntegerAttr(word, number)));
+  };
+  Value none = all(rows), before = all(-1), zero = all(0);
+  forEachSquare(site, columns, [&](Value first) {
+    auto found = carryLoop(
+        site, l.i64(0), l.i64(rows), ValueRange{none, before}, [&](Value row, ValueRange sofar) {
+          ctx.elements.clear();
+          Value weight =
+              wide.m.l.splat(emit(wide, matrix, {m.uniform(row), {first, 1, {}, {}}}).value);
+          Value bits = b.create<arith::BitcastOp>(l.loc, vector, weight);
+          Value some = l.cmp(CmpIPredicate::ne, bits, zero);
+          Value number = size == 8 ? row : Value(b.create<arith::TruncIOp>(l.loc, word, row));
+          number = b.create<vector::SplatOp>(l.loc, vector, number);
+          return SmallVector<Value>{l.minS(sofar[0], l.pick(some, number, none)),
+                                    l.maxS(sofar[1], l.pick(some, number, before))};
+        });
+    m.storePlain(found[0], place(site, ends, first, size));
+    m.storePlain(found[1], place(site, ends, l.add(first, l.i64(columns)), size));
+  });
+  ctx.elements.clear();
+}
+
+/// How many rows of each column are gone through, and where its weights begin. Returns how many
+/// these are in all.
+Value Bands::countRows(const Site &site) const {
+  auto [ctx, b, l, m] = site.parts();
+  Type word = b.getIntegerType(8 * size);
+  return carryLoop(site, l.i64(0), l.i64(columns), l.i64(0), [&](Value band, ValueRange sofar) {
+    auto end = [&](Value number) {
+      Value value = m.loadPlain(word, place(site, ends, number, size));
+      return size == 8 ? value : Value(b.create<arith::ExtSIOp>(l.loc, b.getI64Type(), value));
+    };
+    Value first = end(band), last = end(l.add(band, l.i64(columns)));
+    Value count = l.add(l.sub(last, first), l.i64(1)); // below 0 where there is none
+    first = l.minS(first, l.i64(rows - 1));
+    Value turns = l.shl(l.divS(l.add(count, l.i64(partialSums - 1)), l.i64(partialSums)), 5);
+    for (int64_t run : llvm::reverse(shortRuns))
+      turns = l.pick(l.cmp(CmpIPredicate::sle, count, l.i64(run)), l.i64(run), turns);
+    m.storePlain(first, place(site, starts, band, 8));
+    m.storePlain(turns, place(site, counts, band, 8));
+    m.storePlain(sofar[0], place(site, weightsAt, band, 8));
+    return SmallVector<Value>{l.add(sofar[0], turns)};
+  })[0];
+}
+
+/// Behind the matrix there are rows of 0.
+void Bands::copyRows(const Site &site) const {
+  auto [ctx, b, l, m] = site.parts();
+  Value zero = neutral(l, ReduceKind::sum, element).value;
+  forLoop(site, l.i64(0), l.i64(columns), 1, [&](Value band) {
+    Value first = m.loadPlain(b.getI64Type(), place(site, starts, band, 8));
+    Value count = m.loadPlain(b.getI64Type(), place(site, counts, band, 8));
+    Value to = m.loadPlain(b.getI64Type(), place(site, weightsAt, band, 8));
+    forLoop(site, l.i64(0), count, 1, [&](Value i) {
+      ctx.elements.clear();
+      Value row = l.add(first, i), there = l.minS(row, l.i64(rows - 1));
+      Value value = emit(site, matrix, {m.uniform(there), m.uniform(band)}).value;
+      m.storePlain(l.pick(l.cmp(CmpIPredicate::slt, row, l.i64(rows)), value, zero),
+                   place(site, weights, l.add(to, i), size));
+    });
+  });
+  ctx.elements.clear();
+}
+
+Value Bands::read(const Site &site, ArrayRef<Index> at, Value first) const {
+  auto [ctx, b, l, m] = site.parts();
+  auto choice = b.create<scf::IfOp>(l.loc, TypeRange{b.getI1Type()}, isBanded, true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(choice.elseBlock());
+  b.create<scf::YieldOp>(l.loc, isBanded);
+  b.setInsertionPointToStart(choice.thenBlock());
+  const Site wide = site.withLanes(lanes);
+  Value zero = wide.m.l.splat(neutral(l, ReduceKind::sum, element).value);
+  auto rowAt = [&](Value number, Value begin) {
+    return place(site, readRows, l.add(l.mul(number, l.i64(rows)), begin), size);
+  };
+  // The value's axes but `from` are the result's but `column`, in the same order.
+  SmallVector<Index> inner(at);
+  Value finite = zero;
+  finite = carryLoop(site, l.i64(0), l.i64(lanes), finite, [&](Value number, ValueRange outer) {
+    inner.assign(at.begin(), at.end());
+    inner[axis] = m.uniform(l.add(first, number));
+    inner.erase(inner.begin() + column);
+    inner.insert(inner.begin() + from, Index{});
+    return carryLoop(site, l.i64(0), l.i64((rows + lanes - 1) / lanes), outer,
+                     [&](Value square, ValueRange sofar) {
+                       Value begin = l.minS(l.mul(square, l.i64(lanes)), l.i64(rows - lanes));
+                       ctx.elements.clear();
+                       inner[from] = {begin, 1, {}, {}};
+                       Value read = wide.m.l.splat(emit(wide, value, inner).value);
+                       m.storePlain(read, rowAt(number, begin));
+                       Value none = b.create<arith::SubFOp>(l.loc, read, read); // 0, or NaN
+                       return SmallVector<Value>{b.create<arith::AddFOp>(l.loc, sofar[0], none)};
+                     });
+  })[0];
+  ctx.elements.clear();
+  forEachSquare(site, rows, [&](Value begin) {
+    SmallVector<Value> square;
+    for (int64_t number = 0; number < lanes; ++number)
+      square.push_back(m.loadPlain(zero.getType(), rowAt(l.i64(number), begin)));
+    for (auto [number, made] : llvm::enumerate(transposed(m, square, size)))
+      m.storePlain(made, place(site, panel, l.add(begin, l.i64(static_cast<int64_t>(number))),
+                               lanes * size));
+  });
+  Value infinite = l.anyLane(finite, [&](Value some) -> Value {
+    return b.create<arith::CmpFOp>(l.loc, arith::CmpFPredicate::UNO, some, some);
+  });
+  b.create<scf::YieldOp>(
+      l.loc,
+      ValueRange{l.xorInt(infinite, b.create<arith::ConstantOp>(l.loc, b.getBoolAttr(true)))});
+  return choice.getResult(0);
+}
+
+/// Of `count` rows from `first` on, whose weights begin at `from`.
+Value Bands::shortSum(const Site &site, Value first, Value from, int64_t count) const {
+  auto [ctx, b, l, m] = site.parts();
+  const Lanes wide = site.withLanes(lanes).m.l;
+  Type vector = VectorType::get({lanes}, element);
+  return wide.splat(treeOfPartials(wide, element, count, [&](int64_t lane) {
+                      Value i = l.i64(lane);
+                      Value x =
+                          m.loadPlain(vector, place(site, panel, l.add(first, i), lanes * size));
+                      Value y = m.loadPlain(element, place(site, weights, l.add(from, i), size));
+                      return wide.binary(BinaryKind::mul, wide.wrap(x, element),
+                                         wide.wrap(wide.splat(y), element));
+                    }).value);
+}
+
+/// Of `count` rows, a multiple of 32: as many partial sums at a time as there are registers for,
+/// which are every so many.
+Value Bands::longSum(const Site &site, Value first, Value from, Value count) const {
+  auto [ctx, b, l, m] = site.parts();
+  const Lanes wide = site.withLanes(lanes).m.l;
+  Type vector = VectorType::get({lanes}, element);
+  const int64_t together = l.has.registers / 2, groups = partialSums / together;
+  Value zero = wide.splat(neutral(l, ReduceKind::sum, element).value);
+  SmallVector<LaneValue> partial(partialSums);
+  for (int64_t group = 0; group < groups; ++group) {
+    auto sums = carryLoop(
+        site, l.i64(0), l.divS(count, l.i64(partialSums)), SmallVector<Value>(together, zero),
+        [&](Value turn, ValueRange sofar) {
+          SmallVector<Value> next;
+          for (int64_t i = 0; i < together; ++i) {
+            Value row = l.add(l.mul(turn, l.i64(partialSums)), l.i64(group + i * groups));
+            Value x = m.loadPlain(vector, place(site, panel, l.add(first, row), lanes * size));
+            Value y = m.loadPlain(element, place(site, weights, l.add(from, row), size));
+            LaneValue product = wide.binary(BinaryKind::mul, wide.wrap(x, element),
+                                            wide.wrap(wide.splat(y), element));
+            next.push_back(wide.splat(
+                wide.binary(BinaryKind::add, wide.wrap(sofar[i], element), product).value));
+          }
+          return next;
+        });
+    for (auto [i, sum] : llvm::enumerate(sums))
+      partial[group + static_cast<int64_t>(i) * groups] = wide.wrap(sum, element);
+  }
+  return wide.splat(treeOfPartials(wide, element, partialSums, [&](int64_t lane) {
+                      return partial[lane];
+                    }).value);
+}
+
+Value Bands::sum(const Site &site, Value band) const {
+  auto [ctx, b, l, m] = site.parts();
+  Value first = m.loadPlain(b.getI64Type(), place(site, starts, band, 8));
+  Value count = m.loadPlain(b.getI64Type(), place(site, counts, band, 8));
+  Value from = m.loadPlain(b.getI64Type(), place(site, weightsAt, band, 8));
+  Type vector = VectorType::get({lanes}, element);
+  std::function<Value(ArrayRef<int64_t>)> ofRuns = [&](ArrayRef<int64_t> runs) -> Value {
+    if (runs.empty())
+      return longSum(site, first, from, count);
+    Value isShort = l.cmp(CmpIPredicate::sle, count, l.i64(runs.front()));
+    auto choice = b.create<scf::IfOp>(l.loc, TypeRange{vector}, isShort, true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(choice.thenBlock());
+    b.create<scf::YieldOp>(l.loc, ValueRange{shortSum(site, first, from, runs.front())});
+    b.setInsertionPointToStart(choice.elseBlock());
+    b.create<scf::YieldOp>(l.loc, ValueRange{ofRuns(runs.drop_front())});
+    return choice.getResult(0);
+  };
+  return ofRuns(shortRuns);
+}
+
+void Bands::write(const Site &site, const Buffer &to, ArrayRef<Index> at, Value first) const {
+  auto [ctx, b, l, m] = site.parts();
+  Type vector = VectorType::get({lanes}, element);
+  const Site wide = site.withLanes(lanes);
+  SmallVector<Index> place(at);
+  const bool isRun = to.known[axis] == size;
+  place[axis] = {first, 1, {}, {}};
+  forLoop(site, l.i64(0), l.i64(columns), 1, [&](Value band) {
+    Value value = sum(site, band);
+    place[column] = m.uniform(band);
+    if (isRun)
+      wide.m.store(to, place, l.wrap(value, element));
+    else
+      m.storePlain(value, this->place(site, made, band, lanes * size));
+  });
+  if (isRun)
+    return;
+  forEachSquare(site, columns, [&](Value begin) {
+    SmallVector<Value> square;
+    for (int64_t number = 0; number < lanes; ++number)
+      square.push_back(
+          m.loadPlain(vector, this->place(site, made, l.add(begin, l.i64(number)), lanes * size)));
+    for (auto [number, row] : llvm::enumerate(transposed(m, square, size))) {
+      place[axis] = m.uniform(l.add(first, l.i64(static_cast<int64_t>(number))));
+      place[column] = {begin, 1, {}, {}};
+      wide.m.store(to, place, l.wrap(row, element));
+    }
+  });
+}

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The sums of a matrix product. Their order is that of any sum of floats, 32 partial sums and a
+// tree; those of a few results at a time are in registers.
+#include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
+#include "compiler/Conversion/KernelToLoops/Nest/Nest.h"
+#include "compiler/Conversion/KernelToLoops/Whole/Contract.h"
+#include "compiler/Conversion/KernelToLoops/Whole/Reduction.h"
+
+using namespace mlir;
+using namespace penstock::pipe;
+using namespace penstock::conversion;
+
+/// Products that are unrolled.
+static constexpr int64_t unrolledProducts = 256;
+
+namespace {
+
+/// The products of results that are made together.
+struct Products {
+  Products(const Site &site, ContractOp op, const ContractShape &shape,
+           ArrayRef<SmallVector<Index>> at);
+
+  LaneValue one(const Index &i, size_t result) const;
+  LaneValue add(LaneValue sofar, LaneValue value) const {
+    return site.m.l.binary(BinaryKind::add, sofar, value);
+  }
+  Value splat(Value value) const { return site.m.l.lanes > 1 ? site.m.l.splat(value) : value; }
+  LaneValue tree(ArrayRef<LaneValue> partial) const {
+    return treeOfPartials(site.m.l, element, static_cast<int64_t>(partial.size()),
+                          [&](int64_t lane) { return partial[lane]; });
+  }
+
+  SmallVector<LaneValue> unrolled() const;
+  SmallVector<LaneValue> inRegisters() const;
+  SmallVector<LaneValue> inMemory() const;
+
+  const Site &site;
+  const ContractShape &shape;
+  ArrayRef<SmallVector<Index>> at;
+  Value value, matrix;
+  Type element;
+  int64_t from, to; ///< what is summed, an axis of the value; the matrix's columns, of the result
+  const Axis &summed;
+  LaneValue zero;
+};
+
+} // namespace
+
+Products::Products(const Site &site, ContractOp op, const ContractShape &shape,
+                   ArrayRef<SmallVector<Index>> at)
+    : site(site), shape(shape), at(at), value(op.getValue()), matrix(op.getMatrix()),
+      element(typeOf(op.getResult()).getElementType()),
+      from(typeOf(op.getValue()).axisIndex(typeOf(op.getMatrix()).getAxes()[0].name)),
+      to(typeOf(op.getResult()).axisIndex(typeOf(op.getMatrix()).getAxes()[1].name)),
+      summed(typeOf(op.getValue()).getAxes()[from]),
+      zero(neutral(site.m.l, ReduceKind::sum, element)) {}
+
+LaneValue Products::one(const Index &i, size_t result) const {
+  // The value's axes but `from` are the result's but `to`, in the same order.
+  SmallVector<Index> inner(at[result]);
+  inner.erase(inner.begin() + to);
+  inner.insert(inner.begin() + from, i);
+  LaneValue x = emit(site, value, inner), y = emit(site, matrix, {i, at[result][to]});
+  return site.m.l.binary(BinaryKind::mul, x, y);
+}
+
+SmallVector<LaneValue> Products::unrolled() const {
+  SmallVector<LaneValue> sums;
+  for (size_t result = 0; result < at.size(); ++result) {
+    SmallVector<LaneValue> partial;
+    for (int64_t i = 0; i < summed.extent; ++i) {
+      LaneValue product = one(site.m.constant(i), result);
+      if (i < partialSums)
+        partial.push_back(product);
+      else
+        partial[i % partialSums] = add(partial[i % partialSums], product);
+    }
+    sums.push_back(tree(partial));
+  }
+  return sums;
+}
+
+SmallVector<LaneValue> Products::inRegisters() const {
+  auto [ctx, b, l, m] = site.parts();
+  const size_t results = at.size();
+  const int64_t together =
+      std::max<int64_t>(l.has.registers / 2 / static_cast<int64_t>(results), 1);
+  const int64_t groups = partialSums / together, whole = summed.extent / partialSums;
+  SmallVector<SmallVector<LaneValue>> partial(results, SmallVector<LaneValue>(partialSums));
+  for (int64_t group = 0; group < groups; ++group) {
+    auto laneOf = [&](int64_t i) { return group + i * groups; };
+    SmallVector<Value> zeros(results * together, splat(zero.value));
+    auto loops = carryLoop(site, l.i64(0), l.i64(whole), zeros, [&](Value k, ValueRange sofar) {
+      SmallVector<Value> next;
+      Value first = l.mul(k, l.i64(partialSums));
+      for (int64_t i = 0; i < together; ++i)
+        for (size_t result = 0; result < results; ++result)
+          next.push_back(splat(add(l.wrap(sofar[next.size()], element),
+                                   one(m.uniform(l.add(first, l.i64(laneOf(i)))), result))
+                                   .value));
+      return next;
+    });
+    for (int64_t i = 0; i < together; ++i)
+      for (size_t result = 0; result < results; ++result) {
+        LaneValue sum = l.wrap(loops[i * results + result], element);
+        if (laneOf(i) < summed.extent % partialSums)
+          sum = add(sum, one(m.constant(whole * partialSums + laneOf(i)), result));
+        partial[result][laneOf(i)] = sum;
+      }
+    for (int64_t half = partialSums / 2; half >= groups; half /= 2)
+      for (int64_t lane = group; lane < half; lane += groups)
+        for (auto &mine : partial)
+          mine[lane] = add(mine[lane], mine[lane + half]);
+  }
+  SmallVector<LaneValue> sums;
+  for (auto &mine : partial) {
+    mine.resize(groups);
+    sums.push_back(tree(mine));
+  }
+  return sums;
+}
+
+/// As many as are known when running.
+SmallVector<LaneValue> Products::inMemory() const {
+  auto [ctx, b, l, m] = site.parts();
+  const size_t results = at.size();
+  const int64_t bytes = shape.lanes * scalarBytes(element);
+  auto place = [&](Value lane, size_t result) {
+    return m.address(site.partialSums,
+                     l.add(l.mul(lane, l.i64(bytes * static_cast<int64_t>(results))),
+                           l.i64(bytes * static_cast<int64_t>(result))));
+  };
+  Type type = splat(zero.value).getType();
+  for (int64_t lane = 0; lane < partialSums; ++lane)
+    for (size_t result = 0; result < results; ++result)
+      m.storePlain(splat(zero.value), place(l.i64(lane), result));
+  forLoop(site, l.i64(0), extent(site, value, from), 1, [&](Value i) {
+    Value lane = l.andInt(i, l.i64(partialSums - 1));
+    for (size_t result = 0; result < results; ++result) {
+      LaneValue sofar = l.wrap(m.loadPlain(type, place(lane, result)), element);
+      m.storePlain(splat(add(sofar, one(m.uniform(i), result)).value), place(lane, result));
+    }
+  });
+  SmallVector<LaneValue> sums;
+  for (size_t result = 0; result < results; ++result) {
+    SmallVector<LaneValue> partial;
+    for (int64_t lane = 0; lane < partialSums; ++lane)
+      partial.push_back(l.wrap(m.loadPlain(type, place(l.i64(lane), result)), element));
+    sums.push_back(tree(partial));
+  }
+  return sums;
+}
+
+SmallVector<LaneValue> penstock::conversion::contractAt(const Site &site, ContractOp op,
+                                                        const ContractShape &shape,
+                                                        ArrayRef<SmallVector<Index>> at) {
+  const Products products(site, op, shape, at);
+  const Axis &summed = products.summed;
+  if (summed.isStatic() && summed.extent > 0 && summed.extent <= 2 * partialSums &&
+      summed.extent * static_cast<int64_t>(at.size()) <= unrolledProducts)
+    return products.unrolled();
+  return summed.isStatic() && summed.extent >= partialSums ? products.inRegisters()
+                                                           : products.inMemory();
+}
