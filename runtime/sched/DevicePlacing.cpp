@@ -99,6 +99,19 @@ void DeviceStage::placeRegion(const pst_tensor &from, pst_tensor &to, Crossing &
                                   (from.extent[rows] - 1) * stride + from.extent[columns] * pixel);
 }
 
+/// The same of other media, and along their first axis.
+void DeviceStage::placeRows(const pst_tensor &from, pst_tensor &to, Crossing &part,
+                            const int64_t *block) {
+  const AxisRange rows = rangeOf(*part.decode, 0, from.extent[0], block);
+  const int64_t row = from.stride[0], before = rows.low * row;
+  part.region = {rows.low, 0, rows.high - rows.low, 0};
+  part.offset = place(part.region.rows * row);
+  to = from;
+  to.data = reinterpret_cast<void *>(part.offset - before);
+  lowest = std::min(lowest, part.offset - before);
+  highest = std::max(highest, part.offset - before + from.extent[0] * row);
+}
+
 /// `from` is what was kept of a buffer of the host.
 void DeviceStage::placeCrossing(Work &work, int64_t slot, int number) {
   const BufferLayout &buffer = layout.buffers[size_t(number)];
@@ -110,9 +123,10 @@ void DeviceStage::placeCrossing(Work &work, int64_t slot, int number) {
   int chosen = number;
   while (layout.buffers[size_t(chosen)].kind == BufferKind::alias)
     chosen = layout.buffers[size_t(chosen)].chosen(block);
-  Crossing part{slot, number, &from, decodes[size_t(chosen)], {}, 0};
+  Crossing part{slot, number, &from, buffer.rank ? decodes[size_t(chosen)] : nullptr, false, {}, 0};
+  part.isPicture = part.decode && media::isPicture(tree.media[size_t(part.decode->media)]->media);
   if (part.decode) {
-    placeRegion(from, to, part, block);
+    part.isPicture ? placeRegion(from, to, part, block) : placeRows(from, to, part, block);
   } else {
     to = from;
     int64_t stride = buffer.elementBytes;
@@ -287,6 +301,11 @@ void DeviceStage::pack(Work &work) {
     const auto *from = static_cast<const uint8_t *>(part.from->data);
     if (!part.decode) {
       copyDense(*part.from, buffer, 0, from, to + part.offset);
+      continue;
+    }
+    if (!part.isPicture) {
+      const int64_t row = part.from->stride[0];
+      std::memcpy(to + part.offset, from + part.region.top * row, size_t(part.region.rows * row));
       continue;
     }
     const bool isVideo = tree.media[size_t(part.decode->media)]->media == "video";

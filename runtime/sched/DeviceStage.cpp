@@ -44,8 +44,7 @@ DeviceStage::DeviceStage(std::shared_ptr<const Program> wanted)
       shared(*program->device), stage(layout.deviceStage()), entries(layout.buffers.size(), -1),
       crosses(layout.buffers.size()), decodes(layout.buffers.size()) {
   for (const auto &decode : tree.decodes)
-    if (media::isPicture(tree.media[size_t(decode->media)]->media))
-      decodes[size_t(decode->buffer)] = decode.get();
+    decodes[size_t(decode->buffer)] = decode.get();
   findBuffers();
   for (const OutputLayout &output : layout.outputs)
     copiesOutputs |= output.onDevice && (!output.madeOnDevice || output.raggedAxis >= 0);

@@ -45,8 +45,9 @@ private:
     int64_t slot;
     int number; ///< of the buffer
     const pst_tensor *from;
-    const plan::DecodeT *decode; ///< of pictures; else null
-    Region region;
+    const plan::DecodeT *decode; ///< null for what is not decoded
+    bool isPicture;              ///< what is decoded
+    Region region;               ///< of other media than pictures: rows of the first axis
     int64_t offset;
   };
   struct Running {
@@ -76,6 +77,7 @@ private:
   void placeCrossing(Work &work, int64_t slot, int number);
   void placeRegion(const pst_tensor &from, pst_tensor &to, Crossing &crossing,
                    const int64_t *block);
+  void placeRows(const pst_tensor &from, pst_tensor &to, Crossing &crossing, const int64_t *block);
   bool shapeMade(Work &work, int64_t slot, Failure &failure);
   Status placeSteps(Work &work, const std::vector<int64_t> &slots);
   void placeJoined(const std::vector<int64_t> &slots);
@@ -111,7 +113,7 @@ private:
   std::vector<int> counts;         ///< of `made`: numbers that the host reads
   bool copiesOutputs = false;      ///< that the host has made, or of which samples lie apart
   std::vector<bool> crosses;
-  std::vector<const plan::DecodeT *> decodes; ///< of pictures, by buffer
+  std::vector<const plan::DecodeT *> decodes; ///< by buffer
 
   // Of the batch at hand. Addresses are offsets into the arena until allocate().
   std::vector<pst_tensor> tensors; ///< by slot, then `used`

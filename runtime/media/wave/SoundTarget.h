@@ -31,11 +31,15 @@ public:
   /// of channel c, `i` samples behind the first one.
   template <typename Load> void put(int64_t first, int64_t count, const Load &load) const {
     const int64_t begin = std::max(first, low), end = std::min(first + count, high);
-    if (channels == 1 &&
-        step == int64_t(sizeof(float))) { // a loop that a compiler makes vectors of
+    if (step == int64_t(sizeof(float)) &&
+        (channels == 1 || (isMono && channels == 2))) { // loops that a compiler makes vectors of
       auto *to = reinterpret_cast<float *>(out);
-      for (int64_t t = begin; t < end; ++t)
-        to[t] = load(t - first, 0);
+      if (channels == 1)
+        for (int64_t t = begin; t < end; ++t)
+          to[t] = load(t - first, 0);
+      else
+        for (int64_t t = begin; t < end; ++t)
+          to[t] = (load(t - first, 0) + load(t - first, 1)) * 0.5F;
       return;
     }
     for (int64_t t = begin; t < end; ++t) {

@@ -219,8 +219,12 @@ Status Wave::decodePackets(const SoundTrack &sound, MediaBytes &file, const Medi
     return status;
   const SoundTarget target(request, layout, out, channels);
   const auto take = [&](int64_t first, int64_t count, const float *samples) {
-    target.put(first, count,
-               [&](int64_t i, int64_t channel) { return samples[i * channels + channel]; });
+    if (channels == 2) // known, for the loop over samples
+      target.put(first, count,
+                 [=](int64_t i, int64_t channel) { return samples[2 * i + channel]; });
+    else
+      target.put(first, count,
+                 [=](int64_t i, int64_t channel) { return samples[i * channels + channel]; });
   };
   return sound.decode(file, target.low, target.high, take, host.videos);
 }
