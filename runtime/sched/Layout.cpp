@@ -166,6 +166,38 @@ bool Layout::joinsSamples() const {
   });
 }
 
+/// What a thread keeps of constant steps at most.
+static constexpr int64_t mostConstantBytes = int64_t(1) << 20;
+
+static void findConstantSteps(Layout &layout) {
+  std::vector<int> maker(layout.buffers.size(), -1);
+  int64_t room = mostConstantBytes;
+  for (size_t i = 0; i < layout.steps.size(); ++i) {
+    StepLayout &step = layout.steps[i];
+    int64_t bytes = 0;
+    bool isConstant = step.codec == plan::Codec::none && !step.device && !step.once;
+    for (const StepLayout::Input &input : step.inputs) {
+      if (layout.buffers[size_t(input.buffer)].kind == plan::BufferKind::constant)
+        continue;
+      const int from = maker[size_t(input.buffer)];
+      isConstant = isConstant && input.peerSlot < 0 && !input.all && from >= 0;
+      step.sources.push_back(from);
+    }
+    for (int32_t number : step.outputs) {
+      const BufferLayout &buffer = layout.buffers[size_t(number)];
+      isConstant = isConstant && buffer.kind == plan::BufferKind::temporary && buffer.isStatic &&
+                   buffer.kept < 0 && buffer.bytes >= 0;
+      bytes += buffer.bytes;
+    }
+    step.isConstant = isConstant && bytes <= room;
+    if (!step.isConstant)
+      continue;
+    room -= bytes;
+    for (int32_t number : step.outputs)
+      maker[size_t(number)] = int(i);
+  }
+}
+
 Result<std::shared_ptr<const Layout>> Layout::make(std::shared_ptr<const Plan> plan,
                                                    std::shared_ptr<const KernelTable> kernels,
                                                    bool onHost) {
@@ -276,6 +308,7 @@ Result<std::shared_ptr<const Layout>> Layout::make(std::shared_ptr<const Plan> p
                layout->steps.begin()));
 
   KeptBuffers(*layout).find();
+  findConstantSteps(*layout);
   for (const BufferLayout &buffer : layout->buffers)
     if (buffer.kind == plan::BufferKind::output)
       layout->outputs[size_t(buffer.output)].madeOnDevice = buffer.stage == layout->deviceStage();

@@ -72,7 +72,10 @@ struct StepLayout {
   std::vector<int32_t> outputs;
   std::vector<int32_t> scalars;
   int32_t guard = -1;
-  bool once = false;                           ///< for the first sample of a batch alone
+  bool once = false; ///< for the first sample of a batch alone
+  /// Nothing but scalars and results of such steps, `sources`, makes its own, which are small.
+  bool isConstant = false;
+  std::vector<int> sources;
   const plan::DeviceKernelT *device = nullptr; ///< where its kernel is a device's; the plan's
   int join = -1;                               ///< one launch with others: number in Layout::joins
   uint32_t body = 0;                           ///< of its kernel there

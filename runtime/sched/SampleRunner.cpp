@@ -81,6 +81,7 @@ SampleRunner::SampleRunner(std::shared_ptr<const Program> shared, ScratchLimits 
                            const Clock &clock)
     : program(std::move(shared)), layout(*program->layout), tree(program->tree()), clock(clock),
       scratch(limits, layout.staticScratch + (int64_t(1) << 16)), buffers(*program, scratch),
+      constants(layout, buffers),
       media(*program, imageLimits(limits), buffers, scratch, clock, costs),
       codecs(imageLimits(limits)), fieldStorage(layout.buffers.size()) {
   size_t widest = 0, mostScalars = 0;
@@ -278,7 +279,18 @@ bool SampleRunner::runStep(Work &work, int64_t slot, const StepLayout &step, Fai
   }
   for (size_t i = 0; i < step.scalars.size(); ++i)
     scalars[i] = buffers.block[step.scalars[i]];
-  return step.codec == plan::Codec::none ? runCode(work, step, failure) : runCodec(step, failure);
+  if (step.codec != plan::Codec::none)
+    return runCodec(step, failure);
+  const size_t number = size_t(&step - layout.steps.data());
+  const bool isMade =
+      step.isConstant &&
+      constants.find(number, std::span(scalars).first(step.scalars.size()),
+                     std::span(arguments).subspan(step.inputs.size(), step.outputs.size()));
+  if (!runCode(work, step, isMade, failure))
+    return false;
+  if (step.isConstant)
+    constants.keep(number);
+  return true;
 }
 
 bool SampleRunner::runCodec(const StepLayout &step, Failure &failure) {
@@ -291,7 +303,8 @@ bool SampleRunner::runCodec(const StepLayout &step, Failure &failure) {
   return bool(status);
 }
 
-bool SampleRunner::runCode(const Work &work, const StepLayout &step, Failure &failure) {
+bool SampleRunner::runCode(const Work &work, const StepLayout &step, bool isMade,
+                           Failure &failure) {
   const Scratch::Mark mark = scratch.mark();
   pst_kernel_args args{};
   args.tensors = arguments.data();
@@ -305,7 +318,7 @@ bool SampleRunner::runCode(const Work &work, const StepLayout &step, Failure &fa
   }
   args.band[1] = INT64_MAX;
   args.stop = work.stop;
-  const int32_t id = step.code(&args);
+  const int32_t id = isMade ? 0 : step.code(&args);
   scratch.rewind(mark);
   if (id == 0)
     return true;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "runtime/sched/Codecs.h"
+#include "runtime/sched/ConstantSteps.h"
 #include "runtime/sched/SampleBuffers.h"
 #include "runtime/sched/SampleMedia.h"
 #include "runtime/sched/Setup.h"
@@ -42,8 +43,9 @@ private:
   bool runStage(Work &work, int64_t slot, int stage, Failure &failure);
   /// Lengths that kernels of the stage have found, against their limits.
   bool runStep(Work &work, int64_t slot, const StepLayout &step, Failure &failure);
-  /// Of a step whose tensors and scalars are bound.
-  bool runCode(const Work &work, const StepLayout &step, Failure &failure);
+  /// Of a step whose tensors and scalars are bound. What is made already takes its memory all the
+  /// same: whether a sample has enough must not depend on the thread.
+  bool runCode(const Work &work, const StepLayout &step, bool isMade, Failure &failure);
   bool runCodec(const StepLayout &step, Failure &failure);
   void storeScalars(Work &work, int64_t slot);
   int64_t scratchBytes(int kernel, const int64_t *block) const {
@@ -57,6 +59,7 @@ private:
   Costs costs;
   Scratch scratch;
   SampleBuffers buffers;
+  ConstantSteps constants;
   SampleMedia media;
   Codecs codecs;
   std::vector<Buffer> fieldStorage; // by buffer

@@ -75,6 +75,66 @@ int32_t placeKernel(pst_kernel_args *args) {
   return 0;
 }
 
+std::atomic<int> tableRuns, readerRuns;
+
+/// output[0] = the scalar.
+int32_t tableKernel(pst_kernel_args *args) {
+  ++tableRuns;
+  *static_cast<int64_t *>(args->tensors[0].data) = args->scalars[0];
+  return 0;
+}
+/// output[0] = 10 * input[0] + the scalar.
+int32_t readerKernel(pst_kernel_args *args) {
+  ++readerRuns;
+  *static_cast<int64_t *>(args->tensors[1].data) =
+      10 * *static_cast<const int64_t *>(args->tensors[0].data) + args->scalars[0];
+  return 0;
+}
+
+// What no sample has a part in is made anew until the same numbers have come twice. In an arm that
+// a sample does not take it is left alone; of another number, what reads it is made again, too.
+TEST(Stages, ConstantStepsRunOnceForAThread) {
+  struct Case {
+    std::vector<int64_t> values; ///< of the rows, and with them the first step's number
+    int tables, readers;
+  };
+  for (const Case &wanted :
+       {Case{{7, 7, 7, 7, 7, 7, 7, 7}, 2, 2}, Case{{1, 2, 3, 4, 5, 6, 7, 8}, 8, 8},
+        Case{{1, 1, 1, 1, 2, 2, 2, 2}, 4, 4}, Case{{1, 1, 0, 0, 1, 1, 0, 1}, 2, 2}}) {
+    Pipeline p = settingUp([](pst_kernel_args *args) -> int32_t {
+      args->scalars[9] = 5; // what the second step adds
+      args->scalars[10] = 1;
+      args->scalars[11] = args->scalars[8] != 0;
+      return 0;
+    });
+    const int table = p.buffer(plan::BufferKind::temporary, DType::i64, {1}),
+              read = p.buffer(plan::BufferKind::temporary, DType::i64, {1}),
+              out = p.output("y", DType::i64, {1});
+    // A row of 0 has no table, and nothing is made of it.
+    p.step(p.kernel(tableKernel), {}, {table}, {8}).guard = 11;
+    p.step(p.kernel(readerKernel), {table}, {read}, {9}).guard = 11;
+    p.step(p.kernel(sumKernel), {read}, {out}, {10, 9}).guard = 11;
+    SessionOptions options = valueOptions(wanted.values);
+    options.threads = 1;
+    auto session = p.open(options);
+    ASSERT_TRUE(session) << session.error().message;
+    tableRuns = readerRuns = 0;
+    int64_t row = 0;
+    for (int64_t seen = 0; seen < int64_t(wanted.values.size());) {
+      auto batch = (*session)->next();
+      ASSERT_TRUE(batch && *batch);
+      const auto &y = (*batch)->outputs()[0];
+      for (int64_t i = 0; i < (*batch)->count(); ++i, ++seen) {
+        const int64_t value = wanted.values[size_t(row++)];
+        if (value)
+          EXPECT_EQ(at<int64_t>(y, {i, 0}), 10 * value + 10);
+      }
+    }
+    EXPECT_EQ(tableRuns, wanted.tables);
+    EXPECT_EQ(readerRuns, wanted.readers);
+  }
+}
+
 // a -> b -> c -> out, where a and c share memory. The second one is larger.
 TEST(Stages, BuffersOfOnePlaceShareMemory) {
   const std::vector<int64_t> values = {1, 20, 300, 4000}; // outlives the sessions
