@@ -105,6 +105,15 @@ private:
   std::vector<Contents> held;
 };
 
+/// Filters that no sample has a part in are a kernel of their own then, which runs once.
+static bool isLargeMatrix(Operation *user, Value tensor) {
+  auto contract = llvm::dyn_cast<ContractOp>(user);
+  if (!contract || tensor != contract.getMatrix())
+    return false;
+  auto type = llvm::cast<NamedTensorType>(tensor.getType());
+  return type.isStatic() && type.numElements() > smallTable;
+}
+
 class Planner {
 public:
   Planner(const DenseMap<Operation *, Value> &guards, const OncePerBatch &once,
@@ -139,7 +148,7 @@ private:
            once.isOnce(producer) == once.isOnce(user) &&
            host.contains(producer) == host.contains(user) &&
            weights.contains(producer) == weights.contains(user) && !isWideJoin(user) &&
-           !readsMaterialised(user, tensor);
+           !readsMaterialised(user, tensor) && !isLargeMatrix(user, tensor);
   }
   /// Returns what a kernel of `op` and the sets of `others` would hold.
   Contents together(Contents sum, ArrayRef<Operation *> others) {

@@ -58,7 +58,7 @@ private:
   mlir::Value ends;               ///< of each column: the first row, and the last
   mlir::Value starts, counts;     ///< of each column: the first row, and how many are gone through
   mlir::Value weights, weightsAt; ///< the rows of one column behind the other, and where they begin
-  mlir::Value readRows, panel, made; ///< rows of the value, the same transposed, rows of the result
+  mlir::Value panel, made;        ///< rows of the value, transposed, and of the result
 };
 
 } // namespace penstock::conversion

@@ -4,10 +4,9 @@
 // that overlap are.
 //
 // A product with 0 changes no sum, unless it is with what is not finite. So of each column only the
-// rows from the first to the last that is another number are gone through, as many as the next
-// power of two says, or in turns of 32. Partial sums go by row, modulo 32: of fewer rows in a run
-// no two meet in one, and the tree above them is that of so many sums, wherever the run begins,
-// for an addition does not tell its sides apart.
+// rows from the first to the last that is another number are gone through, or a few more. Partial
+// sums go by row, modulo 32, and the tree above them is that of as many sums as there are rows,
+// wherever these begin, for an addition does not tell its sides apart.
 #include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
 #include "compiler/Conversion/KernelToLoops/Nest/Nest.h"
 #include "compiler/Conversion/KernelToLoops/Vector/Transposed.h"
@@ -23,8 +22,8 @@ using arith::CmpIPredicate;
 /// so many bytes of weights.
 static constexpr int64_t fewestRows = 64, fewestTogether = 4, mostBytes = 1 << 20;
 
-/// Rows of a column that go without a loop.
-static constexpr int64_t shortRuns[] = {2, 4, 8, 16};
+/// Rows of a column that go without a loop: the next of these.
+static constexpr int64_t shortRuns[] = {2, 4, 8, 12, 16, 24, 32, 40, 48, 64};
 
 Bands::Bands(ContractOp op, const ContractShape &shape, int64_t lanes)
     : value(op.getValue()), matrix(op.getMatrix()),
@@ -80,7 +79,6 @@ LogicalResult Bands::find(const Site &site) {
   counts = room(columns * 8);
   weightsAt = room(columns * 8);
   weights = room(rows * columns * size / 2);
-  readRows = room(rows * lanes * size);
   panel = room((rows + partialSums) * lanes * size);
   made = room(columns * lanes * size);
   if (failedHere)
@@ -110,21 +108,28 @@ void Bands::findEnds(const Site &site) const {
         DenseElementsAttr::get(llvm::cast<VectorType>(vector), b.getIntegerAttr(word, number)));
   };
   Value none = all(rows), before = all(-1), zero = all(0);
-  forEachSquare(site, columns, [&](Value first) {
-    auto found = carryLoop(
-        site, l.i64(0), l.i64(rows), ValueRange{none, before}, [&](Value row, ValueRange sofar) {
-          ctx.elements.clear();
-          Value weight =
-              wide.m.l.splat(emit(wide, matrix, {m.uniform(row), {first, 1, {}, {}}}).value);
-          Value bits = b.create<arith::BitcastOp>(l.loc, vector, weight);
-          Value some = l.cmp(CmpIPredicate::ne, bits, zero);
-          Value number = size == 8 ? row : Value(b.create<arith::TruncIOp>(l.loc, word, row));
-          number = b.create<vector::SplatOp>(l.loc, vector, number);
-          return SmallVector<Value>{l.minS(sofar[0], l.pick(some, number, none)),
-                                    l.maxS(sofar[1], l.pick(some, number, before))};
-        });
-    m.storePlain(found[0], place(site, ends, first, size));
-    m.storePlain(found[1], place(site, ends, l.add(first, l.i64(columns)), size));
+  auto firstAt = [&](Value column) { return place(site, ends, column, size); };
+  auto lastAt = [&](Value column) {
+    return place(site, ends, l.add(column, l.i64(columns)), size);
+  };
+  forEachSquare(site, columns, [&](Value column) {
+    m.storePlain(none, firstAt(column));
+    m.storePlain(before, lastAt(column));
+  });
+  forLoop(site, l.i64(0), l.i64(rows), 1, [&](Value row) { // as the matrix lies
+    Value number = size == 8 ? row : Value(b.create<arith::TruncIOp>(l.loc, word, row));
+    number = b.create<vector::SplatOp>(l.loc, vector, number);
+    forEachSquare(site, columns, [&](Value column) {
+      ctx.elements.clear();
+      Value weight =
+          wide.m.l.splat(emit(wide, matrix, {m.uniform(row), {column, 1, {}, {}}}).value);
+      Value some =
+          l.cmp(CmpIPredicate::ne, b.create<arith::BitcastOp>(l.loc, vector, weight), zero);
+      Value first = m.loadPlain(vector, firstAt(column)),
+            last = m.loadPlain(vector, lastAt(column));
+      m.storePlain(l.minS(first, l.pick(some, number, none)), firstAt(column));
+      m.storePlain(l.pick(some, number, last), lastAt(column));
+    });
   });
   ctx.elements.clear();
 }
@@ -180,38 +185,30 @@ Value Bands::read(const Site &site, ArrayRef<Index> at, Value first) const {
   b.setInsertionPointToStart(choice.thenBlock());
   const Site wide = site.withLanes(lanes);
   Value zero = wide.m.l.splat(neutral(l, ReduceKind::sum, element).value);
-  auto rowAt = [&](Value number, Value begin) {
-    return place(site, readRows, l.add(l.mul(number, l.i64(rows)), begin), size);
-  };
-  // The value's axes but `from` are the result's but `column`, in the same order.
-  SmallVector<Index> inner(at);
-  Value finite = zero;
-  finite = carryLoop(site, l.i64(0), l.i64(lanes), finite, [&](Value number, ValueRange outer) {
-    inner.assign(at.begin(), at.end());
-    inner[axis] = m.uniform(l.add(first, number));
-    inner.erase(inner.begin() + column);
-    inner.insert(inner.begin() + from, Index{});
-    return carryLoop(site, l.i64(0), l.i64((rows + lanes - 1) / lanes), outer,
-                     [&](Value square, ValueRange sofar) {
-                       Value begin = l.minS(l.mul(square, l.i64(lanes)), l.i64(rows - lanes));
-                       ctx.elements.clear();
-                       inner[from] = {begin, 1, {}, {}};
-                       Value read = wide.m.l.splat(emit(wide, value, inner).value);
-                       m.storePlain(read, rowAt(number, begin));
-                       Value none = b.create<arith::SubFOp>(l.loc, read, read); // 0, or NaN
-                       return SmallVector<Value>{b.create<arith::AddFOp>(l.loc, sofar[0], none)};
-                     });
-  })[0];
+  Value sum = carryLoop(
+      site, l.i64(0), l.i64((rows + lanes - 1) / lanes), zero, [&](Value number, ValueRange sofar) {
+        Value begin = l.mul(number, l.i64(lanes)), sum = sofar[0];
+        if (rows % lanes) // the last square overlaps the one before it
+          begin = l.minS(begin, l.i64(rows - lanes));
+        SmallVector<Value> square;
+        for (int64_t row = 0; row < lanes; ++row) {
+          // The value's axes but `from` are the result's but `column`, in the same order.
+          SmallVector<Index> inner(at);
+          inner[axis] = m.uniform(l.add(first, l.i64(row)));
+          inner.erase(inner.begin() + column);
+          inner.insert(inner.begin() + from, Index{begin, 1, {}, {}});
+          ctx.elements.clear();
+          square.push_back(wide.m.l.splat(emit(wide, value, inner).value));
+          Value none = b.create<arith::SubFOp>(l.loc, square.back(), square.back()); // 0, or NaN
+          sum = b.create<arith::AddFOp>(l.loc, sum, none);
+        }
+        for (auto [lane, made] : llvm::enumerate(transposed(m, square, size)))
+          m.storePlain(made, place(site, panel, l.add(begin, l.i64(static_cast<int64_t>(lane))),
+                                   lanes * size));
+        return SmallVector<Value>{sum};
+      })[0];
   ctx.elements.clear();
-  forEachSquare(site, rows, [&](Value begin) {
-    SmallVector<Value> square;
-    for (int64_t number = 0; number < lanes; ++number)
-      square.push_back(m.loadPlain(zero.getType(), rowAt(l.i64(number), begin)));
-    for (auto [number, made] : llvm::enumerate(transposed(m, square, size)))
-      m.storePlain(made, place(site, panel, l.add(begin, l.i64(static_cast<int64_t>(number))),
-                               lanes * size));
-  });
-  Value infinite = l.anyLane(finite, [&](Value some) -> Value {
+  Value infinite = l.anyLane(sum, [&](Value some) -> Value {
     return b.create<arith::CmpFOp>(l.loc, arith::CmpFPredicate::UNO, some, some);
   });
   b.create<scf::YieldOp>(
@@ -220,19 +217,23 @@ Value Bands::read(const Site &site, ArrayRef<Index> at, Value first) const {
   return choice.getResult(0);
 }
 
-/// Of `count` rows from `first` on, whose weights begin at `from`.
+/// Of `count` rows from `first` on, at most 64, whose weights begin at `from`.
 Value Bands::shortSum(const Site &site, Value first, Value from, int64_t count) const {
   auto [ctx, b, l, m] = site.parts();
   const Lanes wide = site.withLanes(lanes).m.l;
   Type vector = VectorType::get({lanes}, element);
-  return wide.splat(treeOfPartials(wide, element, count, [&](int64_t lane) {
-                      Value i = l.i64(lane);
-                      Value x =
-                          m.loadPlain(vector, place(site, panel, l.add(first, i), lanes * size));
-                      Value y = m.loadPlain(element, place(site, weights, l.add(from, i), size));
-                      return wide.binary(BinaryKind::mul, wide.wrap(x, element),
-                                         wide.wrap(wide.splat(y), element));
-                    }).value);
+  auto product = [&](int64_t row) {
+    Value i = l.i64(row);
+    Value x = m.loadPlain(vector, place(site, panel, l.add(first, i), lanes * size));
+    Value y = m.loadPlain(element, place(site, weights, l.add(from, i), size));
+    return wide.binary(BinaryKind::mul, wide.wrap(x, element), wide.wrap(wide.splat(y), element));
+  };
+  auto partial = [&](int64_t lane) {
+    const int64_t next = lane + partialSums;
+    return next < count ? wide.binary(BinaryKind::add, product(lane), product(next))
+                        : product(lane);
+  };
+  return wide.splat(treeOfPartials(wide, element, std::min(count, partialSums), partial).value);
 }
 
 /// Of `count` rows, a multiple of 32: as many partial sums at a time as there are registers for,
@@ -274,19 +275,24 @@ Value Bands::sum(const Site &site, Value band) const {
   Value count = m.loadPlain(b.getI64Type(), place(site, counts, band, 8));
   Value from = m.loadPlain(b.getI64Type(), place(site, weightsAt, band, 8));
   Type vector = VectorType::get({lanes}, element);
-  std::function<Value(ArrayRef<int64_t>)> ofRuns = [&](ArrayRef<int64_t> runs) -> Value {
+  // The one of `runs` that is taken, or, with all, the loop.
+  std::function<Value(ArrayRef<int64_t>, bool)> ofRuns = [&](ArrayRef<int64_t> runs,
+                                                             bool all) -> Value {
     if (runs.empty())
       return longSum(site, first, from, count);
-    Value isShort = l.cmp(CmpIPredicate::sle, count, l.i64(runs.front()));
+    if (runs.size() == 1 && !all)
+      return shortSum(site, first, from, runs.front());
+    const size_t half = all && runs.size() == 1 ? 1 : runs.size() / 2;
+    Value isShort = l.cmp(CmpIPredicate::sle, count, l.i64(runs[half - 1]));
     auto choice = b.create<scf::IfOp>(l.loc, TypeRange{vector}, isShort, true);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(choice.thenBlock());
-    b.create<scf::YieldOp>(l.loc, ValueRange{shortSum(site, first, from, runs.front())});
+    b.create<scf::YieldOp>(l.loc, ValueRange{ofRuns(runs.take_front(half), false)});
     b.setInsertionPointToStart(choice.elseBlock());
-    b.create<scf::YieldOp>(l.loc, ValueRange{ofRuns(runs.drop_front())});
+    b.create<scf::YieldOp>(l.loc, ValueRange{ofRuns(runs.drop_front(half), all)});
     return choice.getResult(0);
   };
-  return ofRuns(shortRuns);
+  return ofRuns(shortRuns, true);
 }
 
 void Bands::write(const Site &site, const Buffer &to, ArrayRef<Index> at, Value first) const {

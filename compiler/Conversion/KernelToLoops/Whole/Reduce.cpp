@@ -34,9 +34,13 @@ static bool fillsVectors(ArrayRef<Value> extents) {
          }));
 }
 
-/// Results of which the partial sums fit the registers.
-static int64_t rowsBeside(const penstock::lane::Features &has, Type element) {
-  return std::max<int64_t>(has.registerBytes / 16 * 4 / scalarBytes(element), 1);
+/// Results of which the partial sums fit the registers; twice as many where these go from one
+/// element to the next in no loop.
+static int64_t rowsBeside(const penstock::lane::Features &has, Type element,
+                          ArrayRef<Value> extents) {
+  const auto last = Lanes::constantOf(extents.back());
+  const bool isShort = extents.size() == 1 && last && *last < 2 * penstock::scalar::reductionLanes;
+  return std::max<int64_t>(has.registerBytes / (isShort ? 8 : 16) * 4 / scalarBytes(element), 1);
 }
 
 /// Few elements for each result, which no vector suits.
@@ -311,7 +315,8 @@ static LogicalResult emitReduce(const Site &site, ReduceOp op) {
   if (channels)
     keptExtents.pop_back();
   // Additions to a partial sum wait for each other: results go side by side.
-  int64_t rows = vectors && alongLast && !kept.empty() ? rowsBeside(l.has, r.element) : 1;
+  int64_t rows =
+      vectors && alongLast && !kept.empty() ? rowsBeside(l.has, r.element, overExtents) : 1;
   const auto lastKept = rows > 1 ? Lanes::constantOf(keptExtents.back()) : std::nullopt;
   while (lastKept && rows > std::max<int64_t>(*lastKept, 1))
     rows /= 2;

@@ -227,18 +227,22 @@ LaneValue penstock::conversion::sumOfLanes(const Site &site, Value all, Type ele
   return l.wrap(b.create<vector::ExtractOp>(l.loc, all, 0), element);
 }
 
-/// All trees at once: a register then has lanes of several sums at every step.
+/// Whole registers of each sum at first, then all trees at once: a register has lanes of several
+/// sums at every step.
 LaneValue penstock::conversion::sumsOfLanes(const Site &site, ArrayRef<Value> sums, Type element) {
   auto [ctx, b, l, m] = site.parts();
   const auto count = static_cast<int64_t>(sums.size());
-  Value all = sums[0];
-  for (int64_t c = 1; c < count; ++c) {
-    SmallVector<int64_t> order((c + 1) * penstock::scalar::reductionLanes);
-    for (size_t i = 0; i < order.size(); ++i)
-      order[i] = static_cast<int64_t>(i);
-    all = m.shuffle(all, sums[c], order);
-  }
-  for (int64_t half = penstock::scalar::reductionLanes / 2; half >= 1; half /= 2) {
+  auto range = [](int64_t from, int64_t to) { return llvm::to_vector(llvm::seq(from, to)); };
+  int64_t lanes = penstock::scalar::reductionLanes;
+  SmallVector<Value> each(sums);
+  for (; lanes / 2 >= l.has.lanesOf(scalarBytes(element)); lanes /= 2)
+    for (Value &sum : each)
+      sum = b.create<arith::AddFOp>(l.loc, m.shuffle(sum, sum, range(0, lanes / 2)),
+                                    m.shuffle(sum, sum, range(lanes / 2, lanes)));
+  Value all = each[0];
+  for (int64_t c = 1; c < count; ++c)
+    all = m.shuffle(all, each[c], range(0, (c + 1) * lanes));
+  for (int64_t half = lanes / 2; half >= 1; half /= 2) {
     SmallVector<int64_t> low, high;
     for (int64_t lane = 0; lane < 2 * half * count; ++lane)
       (lane / half % 2 ? high : low).push_back(lane);
