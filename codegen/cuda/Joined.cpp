@@ -70,7 +70,7 @@ void codegen::printJoined(llvm::raw_ostream &os, const JoinedLaunch &launch,
   os << "  " << sample << " &sample = samples[blockIdx.y];\n";
   os << "  for (u32 i = 0; i < sample.steps; ++i) {\n"
         "    const pst_joined_step step = sample.step[i];\n"
-        "    if (!pst_takes(step, &sample.met, status, sample.entry))\n"
+        "    if (!pst_takes(step, &sample.arrived, status, sample.entry))\n"
         "      continue;\n"
         "    switch (step.body) {\n";
   for (auto [number, body] : llvm::enumerate(launch.bodies)) {

@@ -525,31 +525,31 @@ PST_INLINE i8 *pst_shared() { return (i8 *)pst_shared_memory; }
 /// What a sample takes of the kernels of a launch.
 struct pst_joined_step {
   const void *record; // of its kernel
-  u32 body, meets;
+  u32 body, barrier;
 };
 template <int most> struct pst_joined_sample {
   i64 entry; // of status
-  u32 met, steps;
+  u32 arrived, steps;
   pst_joined_step step[most];
 };
 template <typename T> PST_INLINE const T &pst_record(const void *record) { return *pst_global((const T *)record); }
 
 /// One thread of each block of a sample waits for those of the others; what their blocks have written is seen then. The sign of
-/// `met` turns when all have come (a sense-reversing barrier: Mellor-Crummey and Scott, 1991).
-PST_INLINE void pst_meet(u32 *met) {
+/// `arrived` turns when all have come (a sense-reversing barrier: Mellor-Crummey and Scott, 1991).
+PST_INLINE void pst_barrier(u32 *arrived) {
   __threadfence();
-  const u32 before = atomicAdd(met, blockIdx.x == 0 ? 0x80000001u - gridDim.x : 1u);
-  while (((before ^ __ldcv(met)) & 0x80000000u) == 0)
+  const u32 before = atomicAdd(arrived, blockIdx.x == 0 ? 0x80000001u - gridDim.x : 1u);
+  while (((before ^ __ldcv(arrived)) & 0x80000000u) == 0)
     __nanosleep(40);
   __threadfence();
 }
 /// Whether the block runs a step: all its threads agree. What is before it has ended.
-PST_INLINE bool pst_takes(const pst_joined_step &step, u32 *met, const pst_sample_status *status, i64 entry) {
+PST_INLINE bool pst_takes(const pst_joined_step &step, u32 *arrived, const pst_sample_status *status, i64 entry) {
   __shared__ u32 left_out;
   __syncthreads();
   if (threadIdx.x == 0) {
-    if (step.meets)
-      pst_meet(pst_global(met));
+    if (step.barrier)
+      pst_barrier(pst_global(arrived));
     left_out = pst_left_out(status, entry);
   }
   __syncthreads();

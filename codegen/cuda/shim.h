@@ -50,7 +50,7 @@ struct pst_team {
   unsigned count;
   unsigned block, sample; // blockIdx
   unsigned phase;         // counts its barriers
-  unsigned fences;        // an odd number: it has come to where the sample's blocks meet
+  unsigned fences;        // an odd number: it waits at the sample's barrier
   bool ended;
   unsigned char *own; // its shared memory, while others run
 };
@@ -77,7 +77,7 @@ static inline void __syncthreads() { pst_pause(PST_AT_BLOCK); }
 static inline void __syncwarp(unsigned = ~0u) { pst_pause(PST_AT_WARP); }
 /// Others of the sample run.
 static inline void __nanosleep(unsigned) { pst_pause(PST_AT_OTHERS); }
-/// There are two in pst_meet(): before a block says that it has come, and when it believes that
+/// There are two in pst_barrier(): before a block says that it has come, and when it believes that
 /// all have.
 static __attribute__((noinline)) void __threadfence() {
   if (++pst_running->fences % 2)

@@ -5,8 +5,8 @@
 // The text is compiled with -DPST_WATCHED -fsanitize=thread, whose callbacks are here, and not
 // those of the sanitizer's runtime: they know blocks and barriers. Two threads race for a byte that
 // one of them writes, unless both do so by an atomic operation, or a barrier of their block lies
-// between, or one of their warp. Blocks have none in common, unless those of a sample meet
-// (pst_meet): whatever two of them touch in between, nobody may write. Nor may anybody read what
+// between, or one of their warp. Blocks have none in common but a sample's
+// (pst_barrier): whatever two of them touch in between, nobody may write. Nor may anybody read what
 // nobody wrote, or touch what is in no region. -fsanitize=alignment sees wide accesses off their
 // boundaries.
 #pragma once

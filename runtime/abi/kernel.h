@@ -100,9 +100,9 @@ typedef int32_t (*pst_kernel)(pst_kernel_args *args);
  * that takes most. For each sample that runs any of them there is a pst_joined_sample, followed by
  * as many pst_joined_step as launches were joined, of which the first `steps` count. The blocks of
  * a sample run these one after the other: kernels of the mapping "block" by the first block alone.
- * Where `meets` is set, they first wait for each other, so that each sees what the others have
- * written; else the step touches nothing that one before it, since they last met, has written, and
- * writes nothing that such a step touches.
+ * Where `barrier` is set, they first wait for each other, so that each sees what the others have
+ * written; else the step touches nothing that one before it, since their last barrier, has written,
+ * and writes nothing that such a step touches.
  *
  * Blocks that wait hold their places. GPUs begin blocks in the order of their numbers, x
  * first (CUDA does not promise it), so only those of the last sample that has begun can lack
@@ -119,14 +119,14 @@ typedef struct pst_sample_status {
 } pst_sample_status;
 
 typedef struct pst_joined_sample {
-  int64_t entry;  /* of status */
-  uint32_t met;   /* 0; how its blocks wait for each other */
-  uint32_t steps; /* how many follow */
+  int64_t entry;    /* of status */
+  uint32_t arrived; /* 0; how its blocks wait for each other */
+  uint32_t steps;   /* how many follow */
 } pst_joined_sample;
 typedef struct pst_joined_step {
   const void *record; /* of the step's kernel, in the device's memory */
   uint32_t body;      /* which kernel: its number in the launch */
-  uint32_t meets;
+  uint32_t barrier;
 } pst_joined_step;
 
 /* Entries of every sample's parameter block that the runtime fills itself. */

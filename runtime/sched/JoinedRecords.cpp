@@ -36,12 +36,12 @@ JoinedRecords::JoinedRecords(const std::vector<int64_t> &slots, size_t steps, ui
 void JoinedRecords::add(int64_t slot, const void *record, uint32_t body,
                         const TouchedMemory &touched) {
   Sample &sample = samples.at(slot);
-  const bool meets = touched.conflictsWith(sample.touched);
-  if (meets)
+  const bool barrier = touched.conflictsWith(sample.touched);
+  if (barrier)
     sample.touched = {};
   sample.touched.add(touched);
   auto *steps = reinterpret_cast<pst_joined_step *>(sample.record + 1);
-  steps[sample.record->steps++] = {record, body, meets};
+  steps[sample.record->steps++] = {record, body, barrier};
 }
 
 } // namespace penstock::runtime

@@ -26,8 +26,8 @@ struct TouchedMemory {
   void add(const TouchedMemory &other);
 };
 
-/// Fills the records of one launch. The blocks of a sample meet before a step that must see what
-/// they have written since they last met, or that writes what they have touched since.
+/// Fills the records of one launch. There is a barrier of a sample's blocks before a step that must
+/// see what they have written since the last one, or that writes what they have touched since.
 class JoinedRecords {
 public:
   /// What a sample takes, where `steps` are joined.

@@ -79,16 +79,18 @@ const Planted kernels[] = {
 
     {"blocks_meet",
      "if (me < 32) out[32 * blockIdx.x + me] = in[me]; __syncthreads(); if (me == 0) "
-     "pst_meet((u32 *)total); __syncthreads(); if (out[63 - me] < 0) atomicAdd(&total[0], 2);",
+     "pst_barrier((u32 *)total); __syncthreads(); if (out[63 - me] < 0) atomicAdd(&total[0], 2);",
      "", 2},
     {"blocks_meet_and_write_what_others_read",
      "if (me < 32) out[32 * blockIdx.x + me] = in[me]; __syncthreads(); if (me == 0) "
-     "pst_meet((u32 *)total); __syncthreads(); const i32 other = out[63 - me]; __syncthreads(); if "
-     "(me == 0) pst_meet((u32 *)total); __syncthreads(); if (blockIdx.x == 1) out[me] = other;",
+     "pst_barrier((u32 *)total); __syncthreads(); const i32 other = out[63 - me]; __syncthreads(); "
+     "if "
+     "(me == 0) pst_barrier((u32 *)total); __syncthreads(); if (blockIdx.x == 1) out[me] = other;",
      "", 2},
     {"blocks_write_what_others_read",
      "if (me < 32) out[32 * blockIdx.x + me] = in[me]; __syncthreads(); if (me == 0) "
-     "pst_meet((u32 *)total); __syncthreads(); const i32 other = out[63 - me]; __syncthreads(); if "
+     "pst_barrier((u32 *)total); __syncthreads(); const i32 other = out[63 - me]; __syncthreads(); "
+     "if "
      "(blockIdx.x == 1) out[me] = other;",
      "which another block (read|wrote)", 2},
     {"goes_on_alone",
@@ -96,12 +98,12 @@ const Planted kernels[] = {
      "in[me];",
      "goes on before all blocks of its sample have come|which another block wrote", 2},
     {"one_does_not_come",
-     "if (me == 0 && blockIdx.x == 1) pst_meet((u32 *)total); if (blockIdx.x == 0) out[me] = "
+     "if (me == 0 && blockIdx.x == 1) pst_barrier((u32 *)total); if (blockIdx.x == 0) out[me] = "
      "in[me];",
      "waits for others of its sample that never come", 2},
     {"blocks_keep_their_memory",
      "__shared__ i32 s[64]; s[me] = in[me] + blockIdx.x; __syncthreads(); if (me == 0) "
-     "pst_meet((u32 *)total); __syncthreads(); if (s[63 - me] != in[63 - me] + (i32)blockIdx.x) "
+     "pst_barrier((u32 *)total); __syncthreads(); if (s[63 - me] != in[63 - me] + (i32)blockIdx.x) "
      "out[me + 64] = 1;",
      "", 2},
     {"reads_what_nobody_wrote", "out[me] = out[me] + in[me];",

@@ -52,19 +52,19 @@ private:
     size_t steps = 0;
   };
 
-  /// What a sample takes, the last first as far as its blocks do not meet.
+  /// What a sample takes, the last first up to each barrier of its blocks.
   std::string run(const FakeLaunch &launch, const Joined &all) {
     if (launch.blocks > PST_MAX_JOINED_BLOCKS)
-      return "a sample has too many blocks that meet";
+      return "a sample has too many blocks that wait for each other";
     const auto *at = static_cast<const uint8_t *>(launch.records);
     for (unsigned number = 0; number < launch.count; ++number) {
       const auto &sample = *reinterpret_cast<const pst_joined_sample *>(at);
       const auto *steps = reinterpret_cast<const pst_joined_step *>(&sample + 1);
       at += sizeof sample + all.steps * sizeof *steps;
-      if (sample.met || sample.steps == 0 || sample.steps > all.steps)
+      if (sample.arrived || sample.steps == 0 || sample.steps > all.steps)
         return "a sample is told nothing that it can do";
       for (uint32_t first = 0, end; first < sample.steps; first = end) {
-        for (end = first + 1; end < sample.steps && !steps[end].meets;)
+        for (end = first + 1; end < sample.steps && !steps[end].barrier;)
           ++end;
         for (uint32_t step = end; step-- > first;) {
           const auto *record = static_cast<const int64_t *>(steps[step].record);

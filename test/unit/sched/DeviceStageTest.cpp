@@ -281,7 +281,7 @@ TEST(DeviceStage, APlanJoinsNoStepsThatCannotBeOneLaunch) {
   }
 }
 
-TEST(DeviceStage, StepsOfALaunchMeetWhereTheirOrderMatters) {
+TEST(DeviceStage, StepsOfALaunchHaveBarriersWhereTheirOrderMatters) {
   const MemoryTable table(40);
   for (size_t first : {0, 1, 3})
     expectTheHostsSamples(chainedPipeline(), table.options(), 8, first);
