@@ -64,6 +64,16 @@ PIPELINES = {
     output bands: f32[n, t, freq] = row.wave |> kaldi_fbank(povey_window(400), 160, 40, 20Hz .. 8kHz, 16kHz, dither = 0.1) |> time_mask(4)
     output room: f32[n, t] = row.wave |> reverberate(rename(row.wave[t = 0 .. 300], t, tap), 128) |> pitch_shift(12.0, 16kHz)
   }""",
+    # Zeros, infinities, NaN and the ends of the range, read when running.
+    "special": """  for row in synthetic(6, at = 0 .. 17)
+  let some: f32[i] = [0.0, 1.0, 0.5, 2.0, 2.5, 3.0, inf, 1e-45, 3e38, -0.0, -1.0, -0.5, -2.0, -3.0, -inf, -1e-45, nan]
+  let x = map (i in 0 .. 17) { some[i = (i + row.at) % 17] }
+  batch 3 {
+    output power: f32[n, i, j] = map (p in x, q in rename(x, i, j)) { pow(p, q) }
+    output length: f32[n, i, j] = map (p in x, q in rename(x, i, j)) { hypot(p, q) }
+    output angle: f64[n, i, j] = map (p in x, q in rename(x, i, j)) { atan2(f64(p), f64(q)) }
+    output curve: f16[n, i] = map (p in x) { f16(tanh(p)) }
+  }""",
     # Sums over whole pictures go over one number, which is taken apart: places below 0 are among what is made of it.
     "whole": """  for row in synthetic(6, x = f32[h = 64, w = 48], s = -40 .. 40)
   let split = split(row.x, w, k, 4)

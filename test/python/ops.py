@@ -105,6 +105,30 @@ class Ops(unittest.TestCase):
         self.assertTrue((both["image"] == GREY[:, ::-1]).all())
         self.assertEqual(ops.flip(IMAGE.transpose(2, 0, 1).copy(), "w", axes="c h w")[0].tolist(), IMAGE[:, ::-1, 0].tolist())
 
+    def test_special_values(self):
+        """Compiled code, too, gives what C's functions give: zeros, infinities, NaN and what is beside them."""
+        for kind in (numpy.float32, numpy.float64):
+            ends = numpy.finfo(kind)
+            some = [0, 1, 0.5, 2, 2.5, 3, numpy.inf, ends.smallest_subnormal, ends.tiny, ends.max]
+            special = numpy.array(some + [-x for x in some] + [numpy.nan], kind)
+            x, y = (half.ravel() for half in numpy.meshgrid(special, special))
+            small = special[numpy.isinf(special) | numpy.isnan(special) | (abs(special) < 2**20)]
+            with numpy.errstate(all="ignore"):
+                for name, arguments in (("hypot", (x, y)), ("atan2", (x, y)), *((name, (small,)) for name in ("sin", "cos", "tan")),
+                                        *((name, (special,)) for name in ("exp", "log", "log2", "log10", "tanh", "atan", "asin", "acos"))):
+                    function = getattr(numpy, name.replace("atan", "arctan").replace("asin", "arcsin").replace("acos", "arccos"))
+                    wanted = function(*(a.astype(numpy.float64) for a in arguments)).astype(kind)
+                    self.assert_alike(getattr(ops, name)(*arguments), wanted, f"{name} of {kind.__name__}")
+                for power in (0.0, -0.0, 1.0, -1.0, 2.0, 3.0, -3.0, 0.5, "inf", "-inf", "nan"):
+                    wanted = numpy.power(special.astype(numpy.float64), float(power)).astype(kind)
+                    self.assert_alike(ops.pow(special, power), wanted, f"pow of {kind.__name__} and {power}")
+
+    def assert_alike(self, value, wanted, what):
+        with numpy.errstate(all="ignore"):
+            alike = (numpy.isclose(value, wanted, rtol=1e-6 if value.dtype == numpy.float32 else 1e-12, atol=0, equal_nan=True)
+                     & (numpy.isnan(wanted) | (numpy.signbit(value) == numpy.signbit(wanted))))
+        self.assertTrue(alike.all(), f"{what}: {value[~alike]}, not {wanted[~alike]}")
+
     def test_keys(self):
         draw = lambda key: ops.random_crop(IMAGE, 8, key=key).tolist() # noqa: E731
         self.assertEqual(draw(1), draw(1))

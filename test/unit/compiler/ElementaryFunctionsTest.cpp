@@ -276,5 +276,126 @@ TEST(ElementaryFunctions, logarithmsOfF32) {
   EXPECT_TRUE(std::isnan(valuesOf({"f64(log(f32(nan)))"})[0]));
 }
 
+//===--- special values ----------------------------------------------------===//
+// Of every function, what C99's Annex F and IEEE 754 say of zeros, infinities, NaN, subnormals and
+// the ends of a type's range, beside numbers around them.
+
+std::vector<double> specials(bool isFloat) {
+  using F = std::numeric_limits<float>;
+  using D = std::numeric_limits<double>;
+  std::vector<double> all{0,
+                          1,
+                          0.5,
+                          2,
+                          2.5,
+                          3,
+                          infinity,
+                          isFloat ? F::denorm_min() : D::denorm_min(),
+                          isFloat ? F::max() : D::max(),
+                          isFloat ? F::min() : D::min()};
+  const size_t count = all.size();
+  for (size_t i = 0; i < count; ++i)
+    all.push_back(-all[i]);
+  return all + std::vector<double>{D::quiet_NaN()};
+}
+std::string special(double x, bool isFloat) {
+  const std::string text = std::isnan(x)    ? "nan"
+                           : !std::isinf(x) ? literal(x)
+                           : x < 0          ? "-inf"
+                                            : "inf";
+  return isFloat ? "f32(" + text + ")" : text;
+}
+/// The numbers are the same, to some ulp; zeros have the same sign, and NaN is NaN.
+void expectSpecial(const std::string &call, double value, long double exact, double bound,
+                   bool isFloat) {
+  if (isFloat)
+    exact = static_cast<float>(exact);
+  EXPECT_LE(ulps(value, exact), isFloat ? 0 : bound) << call << " = " << value << ", not " << exact;
+  if (!std::isnan(exact)) {
+    EXPECT_EQ(std::signbit(value), std::signbit(exact)) << call << " = " << value;
+  }
+}
+
+struct Unary {
+  const char *name;
+  long double (*exact)(long double);
+  double bound;
+  double most = infinity; ///< where its error is stated
+};
+const Unary unaries[] = {
+    {"exp", [](long double x) { return std::exp(x); }, 1},
+    {"log", [](long double x) { return std::log(x); }, 1},
+    {"log2", [](long double x) { return std::log2(x); }, 1},
+    {"log10", [](long double x) { return std::log10(x); }, 1},
+    {"sin", [](long double x) { return std::sin(x); }, 1, 0x1p20},
+    {"cos", [](long double x) { return std::cos(x); }, 1, 0x1p20},
+    {"tan", [](long double x) { return std::tan(x); }, 3, 0x1p20},
+    {"tanh", [](long double x) { return std::tanh(x); }, 2},
+    {"atan", [](long double x) { return std::atan(x); }, 1},
+    {"asin", [](long double x) { return std::asin(x); }, 1},
+    {"acos", [](long double x) { return std::acos(x); }, 1},
+    {"sqrt", [](long double x) { return std::sqrt(x); }, 0.5},
+    {"abs", [](long double x) { return std::fabs(x); }, 0},
+    {"floor", [](long double x) { return std::floor(x); }, 0},
+    {"ceil", [](long double x) { return std::ceil(x); }, 0},
+    {"trunc", [](long double x) { return std::trunc(x); }, 0},
+    {"round", [](long double x) { return std::nearbyint(x); }, 0},
+    {"round_away", [](long double x) { return std::round(x); }, 0},
+};
+struct Binary {
+  const char *name;
+  long double (*exact)(long double, long double);
+  double bound;
+};
+const Binary binaries[] = {
+    {"pow", [](long double x, long double y) { return std::pow(x, y); }, 2},
+    {"atan2", [](long double y, long double x) { return std::atan2(y, x); }, 1.5},
+    {"hypot", [](long double x, long double y) { return std::hypot(x, y); }, 1},
+    {"min", [](long double x, long double y) { return scalar::min(x, y); }, 0},
+    {"max", [](long double x, long double y) { return scalar::max(x, y); }, 0},
+    {"%", [](long double x, long double y) { return std::fmod(x, y); }, 0},
+    {"/", [](long double x, long double y) { return x / y; }, 0.5},
+};
+
+TEST(ElementaryFunctions, specialValuesOfOne) {
+  for (const bool isFloat : {false, true})
+    for (const Unary &function : unaries) {
+      std::vector<std::string> calls;
+      std::vector<double> points;
+      for (double x : specials(isFloat))
+        if (!(std::fabs(x) > function.most) || std::isinf(x))
+          points.push_back(x);
+      for (double x : points)
+        calls.push_back("f64(" + std::string(function.name) + "(" + special(x, isFloat) + "))");
+      const std::vector<double> values = valuesOf(calls);
+      ASSERT_EQ(values.size(), points.size());
+      for (size_t i = 0; i < points.size(); ++i)
+        expectSpecial(calls[i], values[i], function.exact(points[i]), function.bound, isFloat);
+    }
+}
+TEST(ElementaryFunctions, specialValuesOfTwo) {
+  for (const bool isFloat : {false, true})
+    for (const Binary &function : binaries) {
+      std::vector<std::string> calls;
+      std::vector<std::pair<double, double>> points;
+      const std::string name = function.name;
+      for (double x : specials(isFloat))
+        for (double y : specials(isFloat)) {
+          const std::string a = special(x, isFloat), b = special(y, isFloat);
+          points.emplace_back(x, y);
+          calls.push_back(name.size() == 1 ? "f64((" + a + ") " + name + " (" + b + "))"
+                                           : "f64(" + name + "(" + a + ", " + b + "))");
+        }
+      const std::vector<double> values = valuesOf(calls);
+      ASSERT_EQ(values.size(), points.size());
+      for (size_t i = 0; i < points.size(); ++i) {
+        const auto [x, y] = points[i];
+        const double size = name == "pow" ? std::fabs(y * std::log(std::fabs(x))) : 0;
+        expectSpecial(calls[i], values[i], function.exact(x, y),
+                      function.bound + (std::isfinite(size) ? 2 * size : 0), isFloat);
+      }
+    }
+}
+
 } // namespace
 } // namespace penstock::test
