@@ -12,7 +12,7 @@
 
 using namespace penstock::importer;
 
-std::vector<penstock::dsl::SourceRange> Expressions::givenAt(const dsl::Expr &expr) const {
+std::vector<penstock::dsl::SourceRange> Expressions::userPlaces(const dsl::Expr &expr) const {
   std::vector<dsl::SourceRange> places;
   const dsl::Expr *at = &expr;
   dsl::SourceRange range = expr.range;
@@ -25,7 +25,12 @@ std::vector<penstock::dsl::SourceRange> Expressions::givenAt(const dsl::Expr &ex
       break;
     std::tie(at, range) = given->second;
   }
-  return places.empty() ? std::vector{userRange(range)} : places;
+  return places;
+}
+
+std::vector<penstock::dsl::SourceRange> Expressions::givenAt(const dsl::Expr &expr) const {
+  const std::vector<dsl::SourceRange> places = userPlaces(expr);
+  return places.empty() ? std::vector{userRange(expr.range)} : places;
 }
 
 static const char *baseUnit(std::optional<penstock::dsl::UnitKind> unit) {

@@ -3,10 +3,56 @@
 // `draw`.
 #include "compiler/Import/Expressions/Expressions.h"
 #include <cmath>
+#include <limits>
 
 using namespace penstock::importer;
 using penstock::pipe::BinaryKind;
 using penstock::pipe::DrawKind;
+using penstock::pipe::Predicate;
+
+//===--- ranges that a sample makes ---------------------------------------------===//
+
+bool Expressions::canFail(mlir::Value condition) const {
+  return !draws.inPrelude() && !isElementLocal(condition) && !draws.beforeSearch.isSet();
+}
+
+/// A range whose ends only the sample has: where nothing can be drawn from it, a bad sample. What
+/// is drawn in the tries of a search is checked before them, if its range is there by then; what
+/// the library makes for itself is its own business.
+mlir::Operation *Expressions::checkRange(const dsl::Expr &given, const Val &ends,
+                                         const Holds &holds, const std::string &message) {
+  if (draws.inPrelude() || userPlaces(given).empty())
+    return nullptr;
+  mlir::OpBuilder::InsertionGuard guard(base);
+  std::array<mlir::Value, 2> values = {ends.parts[0].ir, ends.parts[1].ir};
+  if (draws.beforeSearch.isSet()) {
+    mlir::Block *tries = base.getInsertionBlock();
+    if (tries != draws.tries)
+      return nullptr; // in an arm, or in a search inside of a search
+    base.restoreInsertionPoint(draws.beforeSearch);
+    for (mlir::Value &value : values)
+      if (value.getParentBlock() == tries) {
+        auto constant = value.getDefiningOp<pipe::ConstantOp>();
+        if (!constant)
+          return nullptr;
+        value = base.clone(*constant)->getResult(0);
+      }
+  }
+  const bool isReal = llvm::isa<mlir::FloatType>(values[0].getType()) ||
+                      llvm::isa<mlir::FloatType>(values[1].getType());
+  for (mlir::Value &value : values)
+    value = cast(pipe::CastMode::value, value,
+                 isReal ? mlir::Type(base.getF64Type()) : mlir::Type(base.getI64Type()));
+  mlir::Value condition = holds(values[0], values[1]);
+  if (isElementLocal(condition))
+    return nullptr;
+  if (isReal)
+    for (mlir::Value &value : values)
+      value = cast(pipe::CastMode::bits, value, base.getI64Type());
+  const std::string kind = isReal ? ":f64" : "", dots = ends.closed ? " ..= " : " .. ";
+  return check(condition, message + "{0" + kind + "}" + dots + "{1" + kind + "}", values[0],
+               values[1]);
+}
 
 Val Expressions::drawOnce(const dsl::DrawExpr &draw, const std::vector<Argument> &args) {
   const std::string &name = draw.distribution.text;
@@ -29,6 +75,19 @@ Val Expressions::drawOnce(const dsl::DrawExpr &draw, const std::vector<Argument>
     if (first && last && !std::isfinite(*last - *first))
       fail(args[0].range, "this range is wider than the largest f64",
            "a range of half the width, and the number times 2");
+    const dsl::Expr &given = *draw.args->args[0].value;
+    if (!(first && last)) {
+      checkRange(
+          given, ends, [&](mlir::Value a, mlir::Value c) { return compare(Predicate::le, a, c); },
+          "this range ends before it starts: ");
+      checkRange(
+          given, ends,
+          [&](mlir::Value a, mlir::Value c) {
+            return compare(Predicate::lt, binary(BinaryKind::sub, c, a),
+                           constant(base.getF64Type(), std::numeric_limits<double>::infinity()));
+          },
+          "this range is wider than the largest f64: ");
+    }
     Val result = draws.draw(DrawKind::uniform, name, {low, high}, base.getF64Type());
     result.unit = ends.parts[0].unit;
     return result;
@@ -47,9 +106,20 @@ Val Expressions::drawOnce(const dsl::DrawExpr &draw, const std::vector<Argument>
                quote(std::to_string(*first) + (ends.closed ? " ..= " : " .. ") +
                      std::to_string(*last)),
            *first == *last ? "`a ..= b` includes b" : "the lower number stands first");
+    mlir::Operation *checked = nullptr;
+    if (!(first && last))
+      checked = checkRange(
+          *draw.args->args[0].value, ends,
+          [&](mlir::Value a, mlir::Value c) {
+            return compare(ends.closed ? Predicate::le : Predicate::lt, a, c);
+          },
+          "there is no whole number in ");
     if (ends.closed)
       high = binary(BinaryKind::add, high, intConstant(1));
-    return draws.draw(DrawKind::integer, name, {low, high}, base.getI64Type());
+    Val result = draws.draw(DrawKind::integer, name, {low, high}, base.getI64Type());
+    if (checked)
+      checkedDraws[result.ir.getDefiningOp()] = checked;
+    return result;
   }
   if (name == "permutation") {
     if (!inBatch || draws.perSample || args.size() != 1)

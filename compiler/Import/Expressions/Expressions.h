@@ -145,6 +145,11 @@ private:
                         const std::vector<Argument> &args);
   Val evalDraw(const dsl::DrawExpr &draw);
   Val drawOnce(const dsl::DrawExpr &draw, const std::vector<Argument> &args);
+  /// Returns whether a sample can fail here, where a condition does not hold.
+  bool canFail(mlir::Value condition) const;
+  using Holds = std::function<mlir::Value(mlir::Value, mlir::Value)>;
+  mlir::Operation *checkRange(const dsl::Expr &given, const Val &ends, const Holds &holds,
+                              const std::string &message);
 
   // --- `check` (Check.cpp)
   Val evalCheck(const dsl::CallExpr &call);
@@ -155,7 +160,9 @@ private:
   };
   ShownValue shownValue(const Val &value);
   /// The user's places of a value: where it stands, and, where that is a parameter, the
-  /// argument; the last one is where the value was given.
+  /// argument; the last one is where the value was given. None of what the library made itself.
+  std::vector<dsl::SourceRange> userPlaces(const dsl::Expr &expr) const;
+  /// The same; of what the library made, the call of it.
   std::vector<dsl::SourceRange> givenAt(const dsl::Expr &expr) const;
 
   // --- Whether a function takes some arguments (Matching.cpp)

@@ -155,10 +155,17 @@ Val Expressions::evalSearch(const dsl::SearchExpr &search) {
   mlir::Value attempt = body->addArgument(base.getI64Type(), here);
   Val accepted, fallback;
   llvm::SmallVector<mlir::Type> types;
+  const mlir::OpBuilder::InsertPoint outside = base.saveInsertionPoint();
   {
     BaseGuard inside(base, body.get());
     Restore steps(draws.keySteps);
     draws.keySteps.push_back({attempt, 0});
+    Restore before(draws.beforeSearch);
+    Restore tries(draws.tries);
+    if (!draws.beforeSearch.isSet()) {
+      draws.beforeSearch = outside;
+      draws.tries = body.get();
+    }
     for (const dsl::LetDecl &let : search.lets)
       evalLet(let);
     accepted = eval(*search.accepted);

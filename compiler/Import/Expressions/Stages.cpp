@@ -89,6 +89,14 @@ Val Expressions::evalChoose(Val value, dsl::SourceRange origin, const dsl::Choos
   }
   if (constantInt(ends.back()) == 0)
     fail(stage.range, "no arm of this `choose` has a weight above 0");
+  for (size_t i = 0; i < ends.size(); ++i) { // those that only the sample has
+    mlir::Value weight = i == 0 ? ends[0] : binary(BinaryKind::sub, ends[i], ends[i - 1]);
+    mlir::Value holds = compare(Predicate::ge, weight, intConstant(0));
+    if (PlaceGuard guard(*this, stage.arms[i].weight->range); canFail(holds))
+      check(holds, "a weight is 0 or more, and this is {0}", weight, weight);
+  }
+  if (mlir::Value holds = compare(Predicate::gt, ends.back(), intConstant(0)); canFail(holds))
+    check(holds, "no arm of this `choose` has a weight above 0", ends.back(), ends.back());
   mlir::Value zero = intConstant(0);
   mlir::Value drawn =
       draws.draw(pipe::DrawKind::integer, "choose", {zero, ends.back()}, base.getI64Type()).ir;

@@ -26,9 +26,12 @@ public:
   std::string pipeline;
   std::string statement; ///< the let, option or output at hand
   std::vector<KeyStep> keySteps;
-  std::string decidedStage;            ///< the stage whose trailing `if` is evaluated
-  mlir::Value element;                 ///< of a draw with `per`
-  bool perSample = false;              ///< a batch draw `per [n]`
+  std::string decidedStage; ///< the stage whose trailing `if` is evaluated
+  mlir::Value element;      ///< of a draw with `per`
+  bool perSample = false;   ///< a batch draw `per [n]`
+  /// In the tries of a search: where the outermost one begins, and its tries.
+  mlir::OpBuilder::InsertPoint beforeSearch;
+  mlir::Block *tries = nullptr;
   int64_t count = 0;                   ///< draws so far
   std::map<std::string, int> ordinals; ///< how many have had a path
 

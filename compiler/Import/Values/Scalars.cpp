@@ -68,11 +68,11 @@ mlir::Value Scalars::cast(CastMode mode, mlir::Value value, mlir::Type to) {
   return builderFor({value}).createOrFold<pipe::CastOp>(here, to, mode, value, mlir::ValueRange());
 }
 
-void Scalars::check(mlir::Value condition, const std::string &message, mlir::Value first,
-                    mlir::Value second) {
+mlir::Operation *Scalars::check(mlir::Value condition, const std::string &message,
+                                mlir::Value first, mlir::Value second) {
   if (auto op = condition.getDefiningOp<pipe::ConstantOp>())
     if (auto value = llvm::dyn_cast<mlir::IntegerAttr>(op.getValue());
         value && !value.getValue().isZero())
-      return;
-  base.create<pipe::CheckOp>(here, condition, message, first, second);
+      return nullptr;
+  return base.create<pipe::CheckOp>(here, condition, message, first, second);
 }

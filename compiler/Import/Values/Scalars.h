@@ -37,8 +37,9 @@ public:
   mlir::Value compare(pipe::Predicate predicate, mlir::Value a, mlir::Value b);
   mlir::Value select(mlir::Value condition, mlir::Value a, mlir::Value b);
   mlir::Value cast(pipe::CastMode mode, mlir::Value value, mlir::Type to);
-  void check(mlir::Value condition, const std::string &message, mlir::Value first,
-             mlir::Value second);
+  /// Null where the condition is known to hold.
+  mlir::Operation *check(mlir::Value condition, const std::string &message, mlir::Value first,
+                         mlir::Value second);
 
   // Numbers that import itself needs (Static.cpp).
   static std::optional<int64_t> constantInt(mlir::Value value);

@@ -100,6 +100,8 @@ public:
   void addDims(std::vector<Dim> &domain, const std::vector<Dim> &more, dsl::SourceRange range);
 
   // --- Views (Views.cpp)
+  /// What fails where there is nothing to draw from, by draw.
+  llvm::DenseMap<mlir::Operation *, mlir::Operation *> checkedDraws;
   void checkInside(mlir::Value first, mlir::Value count, const Dim &axis, dsl::SourceRange range);
   /// One axis of a view in the making.
   mlir::Value viewAxis(mlir::Value tensor, const std::string &axis, mlir::Value first, int64_t step,

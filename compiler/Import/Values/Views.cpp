@@ -105,6 +105,11 @@ void Tensors::checkInside(mlir::Value first, mlir::Value count, const Dim &axis,
       draw && draw.getKind() == pipe::DrawKind::integer && constantInt(draw.getArgs()[0]) == 0 &&
       constantInt(
           difference(binary(pipe::BinaryKind::add, draw.getArgs()[1], count), extent, -1)) == 0) {
+    if (auto checked = checkedDraws.find(draw);
+        checked != checkedDraws.end() && checked->second->getBlock() == base.getInsertionBlock()) {
+      checked->second->erase(); // what follows says it better
+      checkedDraws.erase(checked);
+    }
     std::optional<int64_t> spare = constantInt(difference(extent, count, 0));
     if (spare && *spare < 0)
       fail(range, "a part of " + std::to_string(*constantInt(count)) + " is larger than axis " +
