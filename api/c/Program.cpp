@@ -115,22 +115,27 @@ std::string api::adopt(pst_program &program, std::vector<Compiled> levels) {
 }
 
 /// "native" is this machine's. What is wrong, or nothing.
-static std::string readGpus(CompileRequest &request) {
-  for (std::string &gpu : request.gpus) {
-    if (gpu == "native") {
-      auto driver = runtime::cuda::openDriver();
-      if (!driver)
-        return "no GPU to compile for: " + driver.error().message;
-      auto architecture = runtime::cudaArchitecture(**driver, 0);
-      if (!architecture)
-        return architecture.error().message;
-      gpu = "sm_" + std::to_string(*architecture);
-    }
-    if (!gpu.starts_with("sm_") || gpu.size() < 5 || gpu.size() > 6 ||
-        gpu.find_first_not_of("0123456789", 3) != std::string::npos)
-      return "unknown GPU `" + gpu +
-             "`; a name is sm_ and the compute capability, such as sm_90, or `native`";
+static std::string readGpu(std::string &gpu) {
+  if (gpu == "native") {
+    auto driver = runtime::cuda::openDriver();
+    if (!driver)
+      return "no GPU to compile for: " + driver.error().message;
+    auto architecture = runtime::cudaArchitecture(**driver, 0);
+    if (!architecture)
+      return architecture.error().message;
+    gpu = "sm_" + std::to_string(*architecture);
   }
+  if (!gpu.starts_with("sm_") || gpu.size() < 5 || gpu.size() > 6 ||
+      gpu.find_first_not_of("0123456789", 3) != std::string::npos)
+    return "unknown GPU `" + gpu +
+           "`; a name is sm_ and the compute capability, such as sm_90, or `native`";
+  return {};
+}
+
+static std::string readGpus(CompileRequest &request) {
+  for (std::string &gpu : request.gpus)
+    if (std::string wrong = readGpu(gpu); !wrong.empty())
+      return wrong;
   return {};
 }
 
@@ -306,6 +311,8 @@ pst_status pst_program_emit(pst_program *program, const char *stage, const char 
   if (const size_t colon = name.find(':'); colon != std::string::npos) {
     architecture = name.substr(colon + 1);
     name.resize(colon);
+    if (std::string wrong = readGpu(architecture); !wrong.empty())
+      return failWith(*program, wrong);
   }
   const std::optional<Stage> wanted = stageNamed(name);
   if (!wanted)

@@ -282,6 +282,8 @@ class Gpu(ToolTest):
         self.behaviour = "architecture=86"
         expected = self.hashes("run", pipe)
         self.assertEqual(self.hashes("run", pipe, "--gpu", "native"), expected)
+        emitted = [self.run_tool("compile", pipe, "--emit", "ptx", "--gpu", gpu).stdout for gpu in ("native", "sm_86", "sm_90")]
+        self.assertEqual(emitted[0], emitted[1])
         done = self.run_tool("run", pipe, "--gpu", "sm_90", expect=1)
         self.assertIn("the program was compiled for sm_90 and compute_90; the simulated is an sm_86", done.stderr)
         self.assertEqual(self.hashes("run", pipe, "--gpu", "sm_80"), expected)
