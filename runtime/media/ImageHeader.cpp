@@ -18,6 +18,55 @@ bool hasAt(std::span<const uint8_t> bytes, size_t at, std::string_view magic) {
          std::string_view(reinterpret_cast<const char *>(bytes.data()) + at, magic.size()) == magic;
 }
 
+/// What is no image, and lies in data sets under the name of one, or in place of one.
+const char *nameOfOtherFile(std::span<const uint8_t> bytes) {
+  struct Known {
+    std::string_view magic;
+    const char *name;
+  };
+  using namespace std::string_view_literals;
+  static constexpr Known known[] = {
+      {"version https://git-lfs"sv, "a Git LFS pointer (`git lfs pull` gets the file)"},
+      {"%PDF"sv, "a PDF file"},
+      {"PK\3\4"sv, "a zip archive, as `.npz` files are,"},
+      {"PK\5\6"sv, "an empty zip archive"},
+      {"\x1F\x8B"sv, "a file compressed by gzip"},
+      {"\xFD"
+       "7zXZ\0"sv,
+       "a file compressed by xz"},
+      {"\x28\xB5\x2F\xFD"sv, "a file compressed by zstd"},
+      {"\x93NUMPY"sv, "a NumPy file (`npy(path, ...)` of a `raw` table reads one)"},
+      {"\x89HDF\r\n"sv, "an HDF5 file"},
+      {"PAR1"sv, "a Parquet file"},
+      {"8BPS"sv, "a Photoshop file"},
+      {"NIST_1A"sv, "a SPHERE file (sound)"},
+      {"OggS"sv, "an Ogg file (sound or video)"},
+      {"fLaC"sv, "a FLAC file (sound)"},
+      {"RIFF"sv, "a RIFF file, such as WAV or AVI,"},
+      {"\x1A\x45\xDF\xA3"sv, "a Matroska or WebM file (video)"},
+  };
+  for (const Known &one : known)
+    if (hasAt(bytes, 0, one.magic))
+      return one.name;
+  if (hasAt(bytes, 4, "ftyp"))
+    return "an MP4 file (video)";
+  if (hasAt(bytes, 128, "DICM"))
+    return "a DICOM file";
+  // Behind blanks, whatever its letters' case: what a server says in place of a picture.
+  size_t at = 0;
+  while (at < bytes.size() && (bytes[at] == ' ' || bytes[at] == '\n' || bytes[at] == '\r' ||
+                               bytes[at] == '\t' || bytes[at] >= 0xBB))
+    ++at;
+  std::string begin;
+  for (; at < bytes.size() && begin.size() < 14; ++at)
+    begin.push_back(static_cast<char>(bytes[at] | (bytes[at] >= 'A' && bytes[at] <= 'Z' ? 32 : 0)));
+  if (begin == "<!doctype html" || begin.starts_with("<html"))
+    return "a page of HTML (what a server sent in place of the file?)";
+  if (begin.starts_with("<svg"))
+    return "an SVG file";
+  return begin.starts_with("<?xml") ? "an XML file" : nullptr;
+}
+
 bool isPnm(std::span<const uint8_t> bytes) {
   return bytes.size() >= 2 && bytes[0] == 'P' &&
          ((bytes[1] >= '1' && bytes[1] <= '6') || bytes[1] == 'F' || bytes[1] == 'f');
@@ -64,7 +113,9 @@ const char *nameOfFormat(std::span<const uint8_t> bytes) {
     return "a HEIF file";
   if (hasAt(bytes, 0, "\xFF\x0A") || hasAt(bytes, 4, "JXL "))
     return "a JPEG XL file";
-  return nullptr;
+  if (hasAt(bytes, 0, "\xFF\x4F\xFF\x51") || hasAt(bytes, 4, "jP  \r\n\x87\n"))
+    return "a JPEG 2000 file";
+  return nameOfOtherFile(bytes);
 }
 
 Result<ImageInfo> probeImage(std::span<const uint8_t> bytes, const ImageLimits &limits) {

@@ -202,5 +202,29 @@ class Runs(RowsTest):
         same_bits(found["y"], tree(d * d, -1))
 
 
+class Compacted(RowsTest):
+    def test_what_one_mask_keeps_goes_together(self):
+        lets = """let mask = map (p in row.x) { p > 0.4 }
+  let a = compact(row.x, mask)
+  let b = compact(row.y, mask)"""
+        found = self.of({"x": "f32[k = 50]", "y": "f32[k = 50, f = 3]"}, {
+            "x": ("f32[n, k]", "row.x"), "y": ("f32[n, k, f]", "row.y"), "sum": ("f32[n, k <= 50, f] ragged", "map (p in a, q in b) { p + q }"),
+            "all": ("f32[n]", "max(b[f = 0] + a over [k])")}, lets)
+        mask = found["x"] > 0.4
+        expected = found["x"][mask][:, None] + found["y"][mask]
+        same_bits(found["sum"], expected)
+        same_bits(found["all"], expected[:, 0].max())
+
+    def test_what_two_masks_keep_does_not(self):
+        told = self.refused("""pipeline p() {
+  for row in synthetic(4, x = f32[k = 50])
+  let a = compact(row.x, map (p in row.x) { p > 0.4 })
+  let b = compact(row.x, map (p in row.x) { p < 0.4 })
+  batch 2 { output y: f32[n, k <= 50] ragged = a + b }
+}""")
+        self.assertIn("error: axis `k` has as many elements as one mask or key leaves on one side, and as another one leaves on the other", told)
+        self.assertIn("hint: what goes together is taken by one mask: `compact(x, mask)`, `compact(y, mask)`", told)
+
+
 if __name__ == "__main__":
     main()

@@ -506,6 +506,22 @@ class Formats(unittest.TestCase):
         rest = " is not decoded (JPEG, PNG, WebP, BMP, PPM, PGM and PFM are)"
         self.assertEqual(self.decode(saved(image.quantize(8), "GIF")), "a GIF file" + rest)
         self.assertEqual(self.decode(saved(image, "TIFF")), "a TIFF file" + rest)
+        for begin, name in (
+                (b"\0\0\0\x0CjP  \r\n\x87\n", "a JPEG 2000 file"), (b"\xFF\x4F\xFF\x51\0", "a JPEG 2000 file"),
+                (b"\0\0\0\x20ftypavif", "an AVIF file"), (b"\0\0\0\x20ftypheic", "a HEIF file"), (b"\xFF\x0A", "a JPEG XL file"),
+                (b"version https://git-lfs.github.com/spec/v1\n", "a Git LFS pointer (`git lfs pull` gets the file)"),
+                (b"%PDF-1.4", "a PDF file"), (b"PK\3\4", "a zip archive, as `.npz` files are,"), (b"PK\5\6", "an empty zip archive"),
+                (b"\x1F\x8B", "a file compressed by gzip"), (b"\xFD7zXZ\0", "a file compressed by xz"),
+                (b"\x28\xB5\x2F\xFD", "a file compressed by zstd"),
+                (b"\x93NUMPY\1\0", "a NumPy file (`npy(path, ...)` of a `raw` table reads one)"), (b"\x89HDF\r\n", "an HDF5 file"),
+                (b"PAR1", "a Parquet file"), (b"8BPS", "a Photoshop file"), (b"NIST_1A\n   1024\n", "a SPHERE file (sound)"),
+                (b"OggS", "an Ogg file (sound or video)"), (b"fLaC", "a FLAC file (sound)"),
+                (b"RIFF\0\0\0\0WAVE", "a RIFF file, such as WAV or AVI,"), (b"\x1A\x45\xDF\xA3", "a Matroska or WebM file (video)"),
+                (b"\0\0\0\x20ftypisom", "an MP4 file (video)"), (b"\0" * 128 + b"DICM", "a DICOM file"),
+                (b"\n <!DOCTYPE html><html>", "a page of HTML (what a server sent in place of the file?)"),
+                (b"<HTML>", "a page of HTML (what a server sent in place of the file?)"),
+                (b"\xEF\xBB\xBF<svg ", "an SVG file"), (b"<?xml version", "an XML file")):
+            self.assertEqual(self.decode(begin + b"\0" * 40), name + rest)
         self.assertEqual(self.decode(b"hello"),
                          "not an image file: its first bytes are no image format's")
         self.assertEqual(self.decode(b""), "not an image file: it is empty")

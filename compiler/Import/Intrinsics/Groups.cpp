@@ -21,12 +21,18 @@ Val Intrinsics::compact(Args args) {
   mlir::Value keep = mask.ir;
   if (countedBy(*mine))
     keep = onlyExisting(keep, {axis}, constant(base.getI1Type(), 0));
-  const Dim kept = roomFor(axis, room(*mine), mine->axis.metadata);
+  // One mask keeps as many of everything: what it leaves has one axis.
+  auto [sameMask, isFirst] = keptByMask.try_emplace(mask.ir);
+  if (isFirst || sameMask->second.size.getParentBlock() != base.getInsertionBlock())
+    sameMask->second = roomFor(axis, room(*mine), "");
+  Dim kept = sameMask->second;
+  kept.axis.metadata = mine->axis.metadata;
   *mine = kept;
   auto op = base.create<pipe::CompactOp>(
       here, tensorOf(elementType(x), all),
       pipe::NamedTensorType::get(&context, base.getI64Type(), {}), x.ir, axis, keep, sizesOf(all));
-  setCount(kept, op.getCount(), "`compact` has looked at the values");
+  if (!countedBy(kept))
+    setCount(kept, op.getCount(), "`compact` has looked at the values");
   return tensor(op.getResult());
 }
 

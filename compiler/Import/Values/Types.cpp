@@ -160,6 +160,11 @@ bool Tensors::sameExtent(const Dim &a, const Dim &b) {
     return a.axis.extent == b.axis.extent;
   if (a.size == b.size)
     return true;
+  if (countedBy(a) && countedBy(b))
+    fail(hereRange,
+         "axis " + quote(a.axis.name) + " has as many elements as one mask or key leaves on one " +
+             "side, and as another one leaves on the other",
+         "what goes together is taken by one mask: `compact(x, mask)`, `compact(y, mask)`");
   mlir::Value left = extent(a), right = extent(b);
   check(compare(pipe::Predicate::eq, left, right),
         "axis `" + a.axis.name + "` has {0} elements on one side and {1} on the other", left,

@@ -118,6 +118,10 @@ bool isNoSize(Reader &file, uint64_t size, uint64_t contents, const std::optiona
 Result<WaveInfo> readChunks(Reader &file) {
   const bool isWide = file.has(0, "RF64") || file.has(0, "BW64");
   file.isBigEndian = file.has(0, "RIFX");
+  if (file.has(0, "NIST_1A"))
+    return Error{Code::Unsupported,
+                 "a SPHERE file is not decoded (WAV and FLAC are; `sph2pipe` and "
+                 "`sox` make WAV of it)"};
   if ((!isWide && !file.isBigEndian && !file.has(0, "RIFF")) || !file.has(8, "WAVE"))
     return Error{Code::Unsupported,
                  "not a sound file: its first bytes are neither WAV's nor FLAC's"};

@@ -92,6 +92,8 @@ TEST(Wave, Structure) {
 
 TEST(Wave, WhatIsWrong) {
   const std::string data = chunk("data", std::string(12, 'x')), head = format(1, 2, 16);
+  EXPECT_EQ(messageOf("NIST_1A\n   1024\n"),
+            "a SPHERE file is not decoded (WAV and FLAC are; `sph2pipe` and `sox` make WAV of it)");
   EXPECT_EQ(messageOf("OggS"), "not a sound file: its first bytes are neither WAV's nor FLAC's");
   EXPECT_EQ(messageOf(riff(head)), "truncated WAV: it ends after 36 bytes, before its samples");
   EXPECT_EQ(messageOf(riff(data)), "damaged WAV: samples stand before their format");
