@@ -20,8 +20,6 @@ mlir::LogicalResult checkVectors(pipe::KernelOp kernel);
 llvm::SmallVector<int64_t> vectorOf(mlir::Value tensor);
 llvm::SmallVector<mlir::Value> elements(const GpuSite &site, mlir::Value tensor, GpuIndices at,
                                         llvm::ArrayRef<int64_t> counts);
-llvm::SmallVector<mlir::Value> resampled(const GpuSite &site, pipe::ResampleOp op, GpuIndices at,
-                                         llvm::ArrayRef<int64_t> counts);
 llvm::SmallVector<mlir::Value> load(const GpuSite &site, const GpuBuffer &buffer, GpuIndices at,
                                     llvm::ArrayRef<int64_t> counts);
 void save(const GpuSite &site, llvm::ArrayRef<mlir::Value> values, const GpuBuffer &buffer,
@@ -53,11 +51,7 @@ bool fillColumns(const GpuSite &site, mlir::Value tensor, const GpuBuffer &to, c
 mlir::Value armOf(const GpuSite &site, mlir::Operation *op,
                   llvm::function_ref<mlir::Value()> index);
 
-mlir::Value gathered(const GpuSite &site, pipe::GatherOp op, GpuIndices at);
 mlir::Value reduced(const GpuSite &site, pipe::ReduceOp op, GpuIndices outer);
-/// Where a border takes an index; with `constant`, narrows `inside`.
-mlir::Value bordered(const GpuSite &site, mlir::Value index, mlir::Value extent,
-                     pipe::Border border, mlir::Value &inside);
 /// A table of the module; equal ones are the same.
 mlir::Value tableOf(const GpuSite &site, mlir::DenseElementsAttr elements, mlir::Type element);
 

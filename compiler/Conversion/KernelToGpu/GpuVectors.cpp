@@ -4,10 +4,12 @@
 //
 // A thread that makes a pixel's channels, or neighbours along a row, reads weights once for all of
 // them, and memory in wide accesses. Which elements those are is the schedule's (`vector`).
+#include "compiler/Conversion/Elements/Resample.h"
 #include "compiler/Conversion/KernelToGpu/GpuBoxes.h"
 #include "compiler/Conversion/KernelToGpu/GpuElements.h"
 #include "compiler/Conversion/KernelToGpu/GpuLoops.h"
 #include "compiler/Conversion/KernelToGpu/GpuScalars.h"
+#include "compiler/Conversion/KernelToGpu/ThreadTarget.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/AffineExpr.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -173,47 +175,13 @@ static SmallVector<Value> mapped(const GpuSite &site, MapOp op, GpuIndices at,
   return made;
 }
 
-static Type sumTypeOf(const GpuSite &site, ResampleOp op) {
-  Builder &b = site.ctx.b;
-  return op.getNumerics() == Numerics::pillow ? Type(b.getI32Type()) : b.getF64Type();
-}
-
-/// The element whose taps add up to `sum`.
-static Value resampledFrom(const GpuSite &site, ResampleOp op, Value sum) {
-  auto [ctx, b, x, s] = site.parts();
-  Type type = typeOf(op.getResult()).getElementType();
-  if (op.getNumerics() == Numerics::pillow)
-    return call(site, "pst_pillow", type, sum);
-  if (llvm::isa<FloatType>(type))
-    return s.cast(sum, type);
-  return s.cast(s.unary(UnaryKind::round_away, sum), type);
-}
-
 /// One loop over the taps of all of them; elements along the axis have taps of their own.
-SmallVector<Value> penstock::conversion::resampled(const GpuSite &site, ResampleOp op,
-                                                   GpuIndices at, ArrayRef<int64_t> counts) {
-  auto [ctx, b, x, s] = site.parts();
-  NamedTensorType type = typeOf(op.getResult());
-  const int64_t axis = type.axisIndex(op.getAxis());
-  if (counts[axis] > 1)
+static SmallVector<Value> resampled(const GpuSite &site, ResampleOp op, GpuIndices at,
+                                    ArrayRef<int64_t> counts) {
+  if (counts[typeOf(op.getResult()).axisIndex(op.getAxis())] > 1)
     return {};
-  Type sumType = sumTypeOf(site, op);
-  Value start = x.toIndex(s.cast(element(site, op.getStart(), at[axis]), b.getI64Type()));
-  SmallVector<Value> sums = loop(
-      site, x.constant(0), extent(site, op.getWeights(), 1), 1,
-      SmallVector<Value>(static_cast<size_t>(product(counts)), s.zero(sumType)),
-      [&](Value k, ValueRange sofar) {
-        SmallVector<Value> inner(at), next;
-        inner[axis] = x.add(start, k);
-        Value weight = element(site, op.getWeights(), {at[axis], k});
-        for (auto [value, sum] : llvm::zip(elements(site, op.getInput(), inner, counts), sofar))
-          next.push_back(s.binary(BinaryKind::add, sum,
-                                  s.binary(BinaryKind::mul, weight, s.cast(value, sumType))));
-        return next;
-      });
-  for (Value &sum : sums)
-    sum = resampledFrom(site, op, sum);
-  return sums;
+  return elementsOf(ThreadTarget{site}, op, at, static_cast<size_t>(product(counts)),
+                    [&](GpuIndices inner) { return elements(site, op.getInput(), inner, counts); });
 }
 
 /// Nothing where each element is made by itself.

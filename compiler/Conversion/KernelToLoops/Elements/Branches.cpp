@@ -161,7 +161,7 @@ void penstock::conversion::emitSearch(const Site &site, SearchOp op) {
 
 //===--- tensors -----------------------------------------------------------------===//
 
-/// Makes what the arms hold ready for emitChosen, and selects scalar results.
+/// Makes what the arms hold ready to be read, and selects scalar results.
 LogicalResult penstock::conversion::openChoose(const Site &site, ChooseOp op) {
   auto [ctx, b, l, m] = site.parts();
   const auto count = static_cast<int64_t>(op.getArms().size());
@@ -185,26 +185,6 @@ LogicalResult penstock::conversion::openChoose(const Site &site, ChooseOp op) {
     if (value.value)
       ctx.scalars[result] = value;
   return success();
-}
-
-LaneValue penstock::conversion::emitChosen(const Site &site, ChooseOp op, unsigned result,
-                                           ArrayRef<Index> at) {
-  auto [ctx, b, l, m] = site.parts();
-  if (auto arm = site.specializedArm(op))
-    return emit(site, op.getArms()[*arm].front().getTerminator()->getOperand(result), at);
-  Value index = scalarOf(site, op.getIndex()).value;
-  const int64_t arms = static_cast<int64_t>(op.getArms().size());
-  Type element = typeOf(op.getResult(result)).getElementType();
-  std::function<LaneValue(int64_t)> from = [&](int64_t arm) -> LaneValue {
-    auto value = [&] {
-      return emit(site, op.getArms()[arm].front().getTerminator()->getOperand(result), at);
-    };
-    if (arm + 1 == arms)
-      return value();
-    return branch(site, l.cmp(CmpIPredicate::sle, index, l.i64(arm)), element, anyLanes(at), value,
-                  [&] { return from(arm + 1); });
-  };
-  return from(0);
 }
 
 /// A branch whose condition is the same in all lanes.

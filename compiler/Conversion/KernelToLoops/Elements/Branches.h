@@ -15,8 +15,6 @@ void emitChoose(const Site &site, pipe::ChooseOp op);
 void emitRepeat(const Site &site, pipe::RepeatOp op);
 void emitSearch(const Site &site, pipe::SearchOp op);
 mlir::LogicalResult openChoose(const Site &site, pipe::ChooseOp op);
-LaneValue emitChosen(const Site &site, pipe::ChooseOp op, unsigned result,
-                     llvm::ArrayRef<Index> at);
 mlir::LogicalResult materialiseRepeat(const Site &site, pipe::RepeatOp op);
 
 /// A branch whose condition is the same in all lanes.

@@ -30,10 +30,6 @@ std::optional<LaneValue> loadByTable(const Site &site, pipe::LoadOp op, llvm::Ar
 LaneValue emitPad(const Site &site, pipe::PadOp op, llvm::ArrayRef<Index> at);
 LaneValue emitWindow(const Site &site, pipe::WindowOp op, llvm::ArrayRef<Index> at);
 LaneValue emitMap(const Site &site, pipe::MapOp op, llvm::ArrayRef<Index> at);
-LaneValue emitConcat(const Site &site, pipe::ConcatOp op, llvm::ArrayRef<Index> at);
-LaneValue emitStack(const Site &site, pipe::StackOp op, llvm::ArrayRef<Index> at);
-LaneValue emitPlace(const Site &site, pipe::PlaceOp op, llvm::ArrayRef<Index> at);
-LaneValue emitGather(const Site &site, pipe::GatherOp op, llvm::ArrayRef<Index> at);
 /// The index at which a bordered read happens; `inside` is set (or narrowed)
 /// for a constant border.
 Index bordered(const Site &site, const Index &index, mlir::Value extent, pipe::Border border,

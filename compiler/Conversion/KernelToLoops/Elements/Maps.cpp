@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Pointwise bodies.
+#include "compiler/Conversion/Elements/Points.h"
 #include "compiler/Conversion/KernelToLoops/Elements/Branches.h"
 #include "compiler/Conversion/KernelToLoops/Elements/ByteChains.h"
-#include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
+#include "compiler/Conversion/KernelToLoops/Elements/LaneTarget.h"
 #include "compiler/Conversion/KernelToLoops/Elements/Scalars.h"
 #include "compiler/Conversion/KernelToLoops/Rows/ResampledRows.h"
 #include "compiler/Conversion/KernelToLoops/Whole/Reduce.h"
@@ -51,15 +52,8 @@ LaneValue penstock::conversion::emitMap(const Site &site, MapOp op, ArrayRef<Ind
 
 static LaneValue computeMap(const Site &site, MapOp op, ArrayRef<Index> at) {
   auto [ctx, b, l, m] = site.parts();
-  NamedTensorType domain = typeOf(op.getResult());
   Block &body = op.getBody().front();
-  SmallVector<LaneValue> values;
-  for (Value input : op.getInputs()) {
-    SmallVector<Index> inner;
-    for (const Axis &axis : typeOf(input).getAxes())
-      inner.push_back(at[domain.axisIndex(axis.name)]);
-    values.push_back(emit(site, input, inner));
-  }
+  const SmallVector<LaneValue> values = inputsOf(LaneTarget{site, anyLanes(at)}, op, at);
   for (auto [i, value] : llvm::enumerate(values))
     ctx.scalars[body.getArgument(i)] = value;
   bindCoordinates(site, body, values.size(), at);

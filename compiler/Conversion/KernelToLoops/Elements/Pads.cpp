@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Pads: elements of the input, or what stands for those that it has not.
+#include "compiler/Conversion/Elements/Borders.h"
 #include "compiler/Conversion/KernelToLoops/Elements/Branches.h"
-#include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
+#include "compiler/Conversion/KernelToLoops/Elements/LaneTarget.h"
 #include "compiler/Conversion/KernelToLoops/Elements/Margins.h"
 #include "compiler/Conversion/KernelToLoops/Elements/Scalars.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -84,20 +85,15 @@ static PadPlace placeOf(const Site &site, PadOp op, ArrayRef<Index> at,
 }
 
 /// The element of a pad's input that is nearest, or the fill.
-static LaneValue nearestOf(const Site &site, PadOp op, const PadPlace &place, LaneValue fill) {
-  auto [ctx, b, l, m] = site.parts();
-  SmallVector<Index> inner(place.at);
-  Value inside;
-  const bool repeats = op.getBorder() != Border::constant && op.getBorder() != Border::edge;
-  for (auto [axis, low] : llvm::zip(place.axes, place.low)) {
-    Value size = extent(site, op.getInput(), axis);
-    inner[axis] = repeats ? repeated(site, inner[axis], low, size, op.getBorder())
-                          : bordered(site, inner[axis], size, op.getBorder(), inside);
+static LaneValue nearestOf(const Site &site, PadOp op, const PadPlace &place) {
+  BorderedRead<LaneTarget> from{op.getInput(), place.at, place.axes, op.getBorder(), op.getFill()};
+  if (from.border != Border::constant && from.border != Border::edge) {
+    for (auto [axis, low] : llvm::zip(place.axes, place.low))
+      from.at[axis] =
+          repeated(site, from.at[axis], low, extent(site, from.input, axis), from.border);
+    from.axes.clear();
   }
-  LaneValue value = emit(site, op.getInput(), inner);
-  if (!inside)
-    return value;
-  return l.select(l.wrap(inside, b.getI1Type()), value, fill);
+  return elementOrBorder(LaneTarget{site, anyLanes(place.at)}, std::move(from));
 }
 
 /// Returns whether the axes of a pad's input have elements; null where they are known to, or a
@@ -203,7 +199,7 @@ LaneValue penstock::conversion::emitPad(const Site &site, PadOp op, ArrayRef<Ind
   // Nothing is near to what lies outside of an empty axis.
   Value some = hasElements(site, op, place.axes);
   auto outside = [&](const Site &site) {
-    auto nearest = [&] { return nearestOf(site, op, place, fill); };
+    auto nearest = [&] { return nearestOf(site, op, place); };
     return some ? branch(site, some, element, vector, nearest, [&] { return fill; }) : nearest();
   };
   if (!place.whole)

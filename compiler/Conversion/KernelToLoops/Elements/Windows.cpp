@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Windows over neighbours.
+#include "compiler/Conversion/Elements/Borders.h"
 #include "compiler/Conversion/KernelToLoops/Elements/Branches.h"
-#include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
+#include "compiler/Conversion/KernelToLoops/Elements/LaneTarget.h"
 #include "compiler/Conversion/KernelToLoops/Elements/Margins.h"
 #include "compiler/Conversion/KernelToLoops/Elements/Scalars.h"
 #include "compiler/Lane/LaneDialect.h"
@@ -13,12 +14,11 @@ using namespace penstock::pipe;
 using namespace penstock::conversion;
 using arith::CmpIPredicate;
 
-/// Elements that run over the end of an axis, along the lanes: the nearest vector that lies
-/// inside has them all, and a shuffle puts each where the border wants it. Null where that
-/// takes more than one instruction. `reach`: how far `at` lies at most from places
-/// of the axis; what is mirrored from further than a vector is not in the nearest one.
-static std::optional<LaneValue> emitTurned(const Site &site, Value input, ArrayRef<Index> at,
-                                           int64_t axis, int64_t reach, Border border) {
+/// Returns whether one instruction puts elements that run over the end of an axis, along the lanes,
+/// where the border wants them. `reach`: how far `at` lies at most from places of the axis; what is
+/// mirrored from further than a vector is not in the nearest one.
+static bool canTurn(const Site &site, Value input, const Index &at, int64_t axis, int64_t reach,
+                    Border border) {
   auto [ctx, b, l, m] = site.parts();
   const Axis &along = typeOf(input).getAxes()[axis];
   Type element = typeOf(input).getElementType();
@@ -28,11 +28,19 @@ static std::optional<LaneValue> emitTurned(const Site &site, Value input, ArrayR
   const bool asBytes = l.has.permuteBytes && scalarBytes(element) == 1;
   const bool hasShuffle = l.lanes == l.has.lanesOf(4) || l.lanes == l.has.lanesOf(2) ||
                           (l.lanes == l.has.lanesOf(1) && asBytes);
-  if (!l.has.permuteInts || !hasShuffle || m.live || !isSmall || element.isInteger(1) ||
-      at[axis].stride != 1 || !at[axis].affine() || !along.isStatic() || along.extent < l.lanes ||
-      border == Border::constant || border == Border::wrap ||
-      (border != Border::edge && reach >= l.lanes))
-    return std::nullopt;
+  return l.has.permuteInts && hasShuffle && !m.live && isSmall && !element.isInteger(1) &&
+         at.stride == 1 && at.affine() && along.isStatic() && along.extent >= l.lanes &&
+         border != Border::constant && border != Border::wrap &&
+         (border == Border::edge || reach < l.lanes);
+}
+
+/// Those elements, where canTurn(): the nearest vector that lies inside has them all.
+static LaneValue emitTurned(const Site &site, Value input, ArrayRef<Index> at, int64_t axis,
+                            Border border) {
+  auto [ctx, b, l, m] = site.parts();
+  const Axis &along = typeOf(input).getAxes()[axis];
+  Type element = typeOf(input).getElementType();
+  const bool asBytes = l.has.permuteBytes && scalarBytes(element) == 1;
   Value near = l.maxS(l.minS(at[axis].base, l.i64(along.extent - l.lanes)), l.i64(0));
   SmallVector<Index> inner(at);
   inner[axis].base = near;
@@ -97,35 +105,26 @@ static std::optional<LaneValue> emitTurned(const Site &site, Value input, ArrayR
 /// An element of the window's input, `offset` away from `at` along its axes.
 static LaneValue neighbour(const Site &site, WindowOp op, ArrayRef<Index> at,
                            ArrayRef<Index> offset, bool border) {
-  auto [ctx, b, l, m] = site.parts();
-  NamedTensorType type = typeOf(op.getInput());
-  SmallVector<Index> inner(at);
-  Value inside;
-  SmallVector<int64_t> withLanes;
-  int64_t reach = 0; // along it
-  for (auto [k, name] : llvm::enumerate(op.getOver().getAsRange<StringAttr>())) {
-    const int64_t axis = type.axisIndex(name);
-    inner[axis] = m.add(at[axis], offset[k]);
-    if (border && !inner[axis].uniform()) {
-      withLanes.push_back(axis);
-      // Of an offset that a loop counts, only the ends are known.
-      const std::optional<int64_t> known = Lanes::constantOf(offset[k].base);
-      reach = known ? std::abs(*known) : std::max(-op.getLow()[k], op.getHigh()[k]);
-    } else if (border)
-      inner[axis] =
-          bordered(site, inner[axis], extent(site, op.getInput(), axis), op.getBorder(), inside);
+  const LaneTarget t{site, anyLanes(at)};
+  BorderedRead<LaneTarget> from = neighbourOf<LaneTarget>(t, op, at, offset);
+  if (!border)
+    return emit(site, from.input, from.at);
+  int64_t axesWithLanes = 0, along = -1, reach = 0;
+  for (auto [k, axis] : llvm::enumerate(from.axes)) {
+    if (from.at[axis].uniform())
+      continue;
+    ++axesWithLanes;
+    along = axis;
+    // Of an offset that a loop counts, only the ends are known.
+    const std::optional<int64_t> known = Lanes::constantOf(offset[k].base);
+    reach = known ? std::abs(*known) : std::max(-op.getLow()[k], op.getHigh()[k]);
   }
-  std::optional<LaneValue> turned;
-  if (withLanes.size() == 1)
-    turned = emitTurned(site, op.getInput(), inner, withLanes[0], reach, op.getBorder());
-  if (!turned)
-    for (int64_t axis : withLanes)
-      inner[axis] =
-          bordered(site, inner[axis], extent(site, op.getInput(), axis), op.getBorder(), inside);
-  LaneValue value = turned ? *turned : emit(site, op.getInput(), inner);
-  if (inside)
-    value = l.select(l.wrap(inside, b.getI1Type()), value, scalarOf(site, op.getFill()));
-  return value;
+  if (axesWithLanes != 1 || !canTurn(site, from.input, from.at[along], along, reach, from.border))
+    return elementOrBorder(t, std::move(from));
+  llvm::erase(from.axes, along);
+  return elementOrBorder<LaneTarget>(t, std::move(from), [&](ArrayRef<Index> inner) {
+    return emitTurned(site, op.getInput(), inner, along, op.getBorder());
+  });
 }
 
 LaneValue penstock::conversion::emitWindow(const Site &site, WindowOp op, ArrayRef<Index> at) {
@@ -160,21 +159,13 @@ LaneValue penstock::conversion::emitWindow(const Site &site, WindowOp op, ArrayR
     return neighbour(site, op, at, offset, border);
   };
   auto evaluate = [&](bool border) {
-    const unsigned count = body.getNumArguments() - static_cast<unsigned>(at.size());
-    SmallVector<int64_t> offset(op.getLow());
-    for (unsigned i = 0; i < count; ++i) {
-      if (!loops || loops->neighbours.contains(i)) {
-        SmallVector<Index> known;
-        for (int64_t number : offset)
-          known.push_back(m.constant(number));
-        ctx.scalars[body.getArgument(i)] = neighbour(site, op, at, known, border);
-      }
-      for (size_t k = axes.size(); k-- > 0;) {
-        if (offset[k]++ < op.getHigh()[k])
-          break;
-        offset[k] = op.getLow()[k];
-      }
-    }
+    const LaneTarget t{site, anyLanes(at)};
+    unsigned count = 0;
+    forEachNeighbour(op, [&, &ctx = ctx](ArrayRef<int64_t> offset) {
+      if (!loops || loops->neighbours.contains(count))
+        ctx.scalars[body.getArgument(count)] = neighbour(site, op, at, placesOf(t, offset), border);
+      ++count;
+    });
     bindCoordinates(site, body, count, at);
     if (!loops) {
       emitBlock(site, body);
