@@ -18,6 +18,7 @@
 
 #include "runtime/media/jpeg/CheckImage.h"
 #include "runtime/media/jpeg/Decompressor.h"
+#include "runtime/media/jpeg/JpegPlanes.h"
 #include "runtime/media/jpeg/StoredScans.h"
 
 #include <algorithm>
@@ -60,8 +61,9 @@ struct Request {
   size_t rowStride;
   JpegDecoder::Beside beside;
   EntropyIndexes *indexes;
-  bool endSeen;  // there is an end-of-image marker
-  bool toTheEnd; // decode all rows, whatever the region
+  bool endSeen;                   // there is an end-of-image marker
+  bool toTheEnd;                  // decode all rows, whatever the region
+  const Planes *planes = nullptr; // in place of pixels
 };
 
 constexpr int rowsPerCall = 4;
@@ -94,19 +96,22 @@ struct JpegDecoder::Impl : Decompressor {
   bool readRest(bool toTheEnd);
   const EntropyIndex *indexFor(const Request &request, const McuCrop &crop);
   void run(const Request &request);
+  void runPixels(const Request &request);
   void start(const Request &request);
   bool smoothsBlocks() const;
   void cropColumns(const Region &region, JDIMENSION &first);
   void skipRows(uint32_t top);
   void discardTo(uint32_t row);
   void readRegion(const Request &request, uint32_t firstColumn);
+  void readPlanes(const Request &request, uint32_t left, uint32_t top);
   void deliver(const Request &request, const uint8_t *row, uint8_t *out) const;
 };
 
 Status JpegDecoder::Impl::decode(const Request &request) {
   if (!created)
     return Error{Code::Limit, "no memory for a JPEG decoder"};
-  scratch.resize((size_t(request.info->width) * 4 + 64) * rowsPerCall);
+  scratch.resize(request.planes ? planesScratch(request.info->width)
+                                : (size_t(request.info->width) * 4 + 64) * rowsPerCall);
   const DecodeStats before = *stats;
   const EntropyPath path = options.plain ? EntropyPath::OddHeader : runOwn(request);
   stored.trim(); // before libjpeg takes its own
@@ -186,8 +191,13 @@ bool JpegDecoder::Impl::readCrop(const Request &request, const McuCrop &crop) {
 
 /// The region of a crop that libjpeg is fed with.
 void JpegDecoder::Impl::deliverCrop(const Request &request, const McuCrop &crop) {
-  discardTo(crop.top);
-  readRegion(request, crop.firstColumn * layout.mcuWidth());
+  const uint32_t left = crop.firstColumn * layout.mcuWidth();
+  if (request.planes) {
+    readPlanes(request, left, crop.firstRow * layout.mcuHeight());
+  } else {
+    discardTo(crop.top);
+    readRegion(request, left);
+  }
   ++stats->images;
 }
 
@@ -229,6 +239,15 @@ void JpegDecoder::Impl::run(const Request &request) {
   if (hasSeveralScans(cinfo) && !request.endSeen)
     failTruncated();
   start(request);
+  if (request.planes)
+    readPlanes(request, 0, 0);
+  else
+    runPixels(request);
+  ++stats->images;
+  jpeg_abort_decompress(&cinfo);
+}
+
+void JpegDecoder::Impl::runPixels(const Request &request) {
   JDIMENSION firstColumn = 0;
   if (!smoothsBlocks()) {
     cropColumns(request.region, firstColumn);
@@ -238,11 +257,12 @@ void JpegDecoder::Impl::run(const Request &request) {
   readRegion(request, firstColumn);
   if (request.toTheEnd)
     discardTo(cinfo.output_height);
-  ++stats->images;
-  jpeg_abort_decompress(&cinfo);
 }
 
 void JpegDecoder::Impl::start(const Request &request) {
+  if (request.planes && cinfo.jpeg_color_space != JCS_YCbCr)
+    ERREXIT(&cinfo, JERR_SOF_DUPLICATE); // as in run()
+  cinfo.raw_data_out = request.planes != nullptr;
   if (cinfo.num_components == 4)
     cinfo.out_color_space = JCS_CMYK;
   else
@@ -321,6 +341,11 @@ void JpegDecoder::Impl::readRegion(const Request &request, uint32_t firstColumn)
     done += got;
     stats->rowsDecoded += got;
   }
+}
+
+void JpegDecoder::Impl::readPlanes(const Request &request, uint32_t left, uint32_t top) {
+  stats->rowsDecoded += runtime::readPlanes(cinfo, *request.planes, left, top, request.toTheEnd,
+                                            scratch.data(), request.out);
 }
 
 namespace {
@@ -406,6 +431,23 @@ Status JpegDecoder::decodeRegion(std::span<const uint8_t> bytes, PixelFormat for
   impl->stats = &stats;
   return impl->decode({bytes, &*info, format, region, out, rowStride, beside, indexes, endSeen,
                        impl->options.wholeFile || !endSeen});
+}
+
+std::optional<Planes> JpegDecoder::planesFor(std::span<const uint8_t> bytes,
+                                             const Region &region) const {
+  const Result<JpegInfo> info = probeJpeg(bytes, impl->options.limits);
+  return info ? planesOf(*info, region) : std::nullopt;
+}
+
+Status JpegDecoder::decodePlanes(std::span<const uint8_t> bytes, const Planes &planes, uint8_t *out,
+                                 DecodeStats &stats, EntropyIndexes *indexes) {
+  Result<JpegInfo> info = probeJpeg(bytes, impl->options.limits);
+  if (!info)
+    return info.error();
+  const bool endSeen = hasEndOfImage(bytes, *info);
+  impl->stats = &stats;
+  return impl->decode({bytes, &*info, PixelFormat::Rgb, planes.luma, out, 0, Beside::Kept, indexes,
+                       endSeen, impl->options.wholeFile || !endSeen, &planes});
 }
 
 } // namespace penstock::runtime

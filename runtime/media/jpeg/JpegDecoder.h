@@ -5,12 +5,14 @@
 
 #include "runtime/core/Status.h"
 #include "runtime/media/Image.h"
+#include "runtime/media/Planes.h"
 #include "runtime/media/jpeg/EntropyIndex.h"
 #include "runtime/media/jpeg/JpegHeader.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 
 namespace penstock::runtime {
@@ -69,6 +71,14 @@ public:
   Status decodeRegion(std::span<const uint8_t> bytes, PixelFormat format, const Region &region,
                       uint8_t *out, size_t rowStride, DecodeStats &stats,
                       Beside beside = Beside::Kept, EntropyIndexes *indexes = nullptr);
+
+  /// What decodePlanes() gives of a file for a region inside its image; nothing where it has pixels
+  /// alone, or is no file that decodeRegion() reads.
+  std::optional<Planes> planesFor(std::span<const uint8_t> bytes, const Region &region) const;
+  /// Writes them to `out`, which has room for `planes.bytes()`. Reads, and finds damaged, what
+  /// decodeRegion() does for the same region.
+  Status decodePlanes(std::span<const uint8_t> bytes, const Planes &planes, uint8_t *out,
+                      DecodeStats &stats, EntropyIndexes *indexes = nullptr);
 
   /// For a file of which no pixel is needed: the failure of decodeRegion() where
   /// it has no end-of-image marker and its data end early.

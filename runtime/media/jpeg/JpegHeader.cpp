@@ -6,6 +6,7 @@
 
 #include <cstring>
 #include <string>
+#include <string_view>
 
 namespace penstock::runtime {
 
@@ -65,6 +66,35 @@ std::string sizeText(uint32_t width, uint32_t height) {
   return std::to_string(width) + " x " + std::to_string(height);
 }
 
+bool isFrame(uint8_t marker) {
+  return marker >= 0xC0 && marker <= 0xCF && marker != 0xC4 && marker != 0xC8 && marker != 0xCC;
+}
+
+/// What libjpeg's default_decompress_parms() looks at to tell YCbCr from RGB.
+struct Colours {
+  bool isJfif = false, isAdobe = false;
+  uint8_t transform = 0; // Adobe's
+  std::array<uint8_t, 3> ids{};
+
+  /// Of the contents of a segment before the first scan.
+  void look(uint8_t marker, std::span<const uint8_t> body) {
+    auto begins = [&](size_t least, std::string_view text) {
+      return body.size() >= least && std::memcmp(body.data(), text.data(), text.size()) == 0;
+    };
+    if (marker == 0xE0 && begins(14, std::string_view("JFIF\0", 5)))
+      isJfif = true;
+    if (marker == 0xEE && begins(12, "Adobe"))
+      isAdobe = true, transform = body[11];
+    if (isFrame(marker) && body.size() >= 15)
+      ids = {body[6], body[9], body[12]};
+  }
+  bool areYcc() const {
+    if (isJfif)
+      return true;
+    return isAdobe ? transform != 0 : ids != std::array<uint8_t, 3>{'R', 'G', 'B'};
+  }
+};
+
 /// The frame header (SOF) whose contents are `in`.
 Status readFrame(const Reader &in, uint8_t marker, const ImageLimits &limits, JpegInfo &info) {
   if (marker == 0xC3 || (marker >= 0xC5 && marker <= 0xC7) || marker == 0xCB || marker >= 0xCD)
@@ -106,10 +136,6 @@ Status readFrame(const Reader &in, uint8_t marker, const ImageLimits &limits, Jp
   return {};
 }
 
-bool isFrame(uint8_t marker) {
-  return marker >= 0xC0 && marker <= 0xCF && marker != 0xC4 && marker != 0xC8 && marker != 0xCC;
-}
-
 } // namespace
 
 Result<JpegInfo> probeJpeg(std::span<const uint8_t> bytes, const ImageLimits &limits) {
@@ -121,6 +147,7 @@ Result<JpegInfo> probeJpeg(std::span<const uint8_t> bytes, const ImageLimits &li
                                  " bytes, inside its headers"};
   };
   JpegInfo info;
+  Colours colours;
   bool exifSeen = false;
   size_t at = 2;
   for (;;) {
@@ -148,6 +175,7 @@ Result<JpegInfo> probeJpeg(std::span<const uint8_t> bytes, const ImageLimits &li
       return truncated();
     std::span<const uint8_t> body = bytes.subspan(at + 2, length - 2);
     at += length;
+    colours.look(marker, body);
     if (isFrame(marker)) {
       if (info.components)
         return Error{Code::Corrupt, "damaged JPEG: two frame headers"};
@@ -161,6 +189,7 @@ Result<JpegInfo> probeJpeg(std::span<const uint8_t> bytes, const ImageLimits &li
       if (!info.components)
         return Error{Code::Corrupt, "damaged JPEG: scan before frame header"};
       info.scanOffset = at;
+      info.isYcc = info.components == 3 && colours.areYcc();
       return info;
     }
   }

@@ -24,6 +24,7 @@ struct JpegInfo {
   bool progressive = false;
   bool arithmetic = false;
   JpegSampling sampling = JpegSampling::None;
+  bool isYcc = false;                  ///< three components are Y, Cb and Cr, by libjpeg's rules
   std::array<uint8_t, 4> horizontal{}; ///< sampling factors, 1 ... 4
   std::array<uint8_t, 4> vertical{};
   /// Where entropy-coded data begins: behind the first SOS header.
