@@ -122,7 +122,7 @@ bool Driver::checkTransfer() {
   const std::string &level = request.transfer;
   if (level.empty() || level == "auto" || level == "all" || analysis::transferLevelNamed(level))
     return true;
-  const bool isPlanned = level == "encoded" || level == "coefficients" || level == "planes";
+  const bool isPlanned = level == "encoded" || level == "coefficients";
   diagnostics
       .error({}, isPlanned ? "nothing crosses to a GPU as `" + level + "` yet"
                            : "no level `" + level + "` of transfers")

@@ -22,6 +22,14 @@ using nlohmann::ordered_json;
 /// Enough for branches of a chance of some percent.
 static constexpr int imaginedSamples = 64;
 
+static bool crossesAsPlanes(ModuleOp module) {
+  return module
+      .walk([](pipe::DecodeOp decode) {
+        return decode.getPlanes() ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 FailureOr<std::vector<TransferLevelCost>> api::costLevels(ModuleOp module,
                                                           const pipelines::PassSelection &selection,
                                                           const Machine &machine) {
@@ -38,6 +46,10 @@ FailureOr<std::vector<TransferLevelCost>> api::costLevels(ModuleOp module,
     passes.addPass(schedules::createPlaceKernels());
     if (failed(passes.run(*level.module)))
       return failure();
+    if (name == "planes" && !crossesAsPlanes(*level.module)) {
+      levels.pop_back(); // nothing would differ from `pixels`
+      continue;
+    }
     level.costs = analysis::costsOf(*level.module, machine.typical, imaginedSamples);
     PassManager schedule(module.getContext());
     schedule.enableVerifier(false);
@@ -80,10 +92,13 @@ static std::string makerOf(Value value, const dsl::SourceManager &sources) {
 
 static ordered_json crossingOf(const TransferLevelCost &level, const dsl::SourceManager &sources) {
   ordered_json list = ordered_json::array();
-  for (const auto &[value, bytes] : level.costs.crossing)
+  for (const auto &[value, bytes] : level.costs.crossing) {
     list.push_back({{"type", transforms::typeText(value)},
                     {"from", makerOf(value, sources)},
                     {"bytes", std::round(bytes)}});
+    if (auto decode = value.getDefiningOp<pipe::DecodeOp>(); decode && decode.getPlanes())
+      list.back()["planes"] = true;
+  }
   return list;
 }
 

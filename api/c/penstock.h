@@ -114,7 +114,8 @@ typedef struct pst_compile_options {
    * and what no GPU code can be made of stays on the host, with what it reads. Needs NVRTC. NULL:
    * all runs on the host. */
   const char *gpu;
-  /* Where values cross to the GPU. "pixels" (NULL): what is decoded does; "resampled": the host
+  /* Where values cross to the GPU. "pixels" (NULL): what is decoded does; "planes": the same, but
+   * JPEG files as luma and chroma, of which the GPU makes pixels; "resampled": the host
    * resamples and warps, too, and what has its final grid crosses; "final": the host runs all
    * kernels, and outputs cross that stand `on gpu`. Never changes a result. Without `gpu`
    * kernels are cut alike, and all run on the host.
@@ -122,7 +123,7 @@ typedef struct pst_compile_options {
    * "all": the program has the code for each, begins where "auto" would, and
    * pst_session_set_transfer() goes on with another one between two batches.
    *
-   * "auto": the one of the three with which samples come fastest, or, where that is the same,
+   * "auto": the one of the four with which samples come fastest, or, where that is the same,
    * which leaves most of the GPU's time, by what `machine` says and what pipeline and draws do with
    * typical data (docs/cuda.md).
    *
@@ -250,7 +251,7 @@ PST_API pst_status pst_program_overview(pst_program *program, const char **out_j
  *   auto       the level that "auto" takes
  *   levels     in order, objects with name, and for a sample on average:
  *     crossing            what crosses to the GPU: objects with type, from (the user's
- *                         operators) and bytes
+ *                         operators), bytes, and planes (true) of what is luma and chroma
  *     bytes, bytes_back   their sum, and of outputs that the GPU makes and the host delivers
  *     host                decoded (elements), operations, kernels, seconds (of all threads)
  *     bus                 seconds

@@ -74,6 +74,10 @@ LogicalResult PlanVisitor::visit(pipe::DecodeOp op) {
     const auto name = llvm::cast<StringAttr>((*op.getOver())[i]);
     decode->region.emplace_back(static_cast<int>(type.axisIndex(name)), *low, *high);
   }
+  if (const auto planes = op.getPlanes()) {
+    plan.planes = kernels.planesKernel(*planes);
+    decode->planes = plan.planes >= 0;
+  }
   plan.decodes.push_back(std::move(decode));
   return success();
 }

@@ -138,6 +138,16 @@ FailureOr<int> PlanKernels::kernelOf(pipe::LaunchOp op) {
   return static_cast<int>(plan.kernels.size()) - 1;
 }
 
+int PlanKernels::planesKernel(StringRef name) {
+  func::FuncOp function = functions.lookup(name);
+  if (!function || !launchOf(function))
+    return -1;
+  auto [known, fresh] = sharedKernels.try_emplace(name, static_cast<int>(plan.kernels.size()));
+  if (fresh)
+    plan.kernels.push_back(entryOf(function));
+  return known->second;
+}
+
 FailureOr<std::unique_ptr<plan::DimT>>
 PlanKernels::scratchDim(pipe::LaunchOp op, const conversion::ArgumentExtent &extent) {
   auto dim = std::make_unique<plan::DimT>();

@@ -27,6 +27,8 @@ public:
   mlir::LogicalResult addKernels();
   /// Sets what runs for a launch, and its scalars: a kernel's code, or a codec.
   mlir::LogicalResult setCode(pipe::LaunchOp op, plan::StepT &step);
+  /// The number of the kernel of this name, which no launch enters; -1: no device runs it.
+  int planesKernel(llvm::StringRef name);
 
 private:
   std::unique_ptr<plan::KernelT> entryOf(mlir::func::FuncOp function) const;

@@ -12,6 +12,11 @@ using namespace penstock::pipe;
 
 namespace penstock::analysis {
 
+/// Typical photos are 4:2:0: six samples for four pixels.
+static constexpr double samplesOfElement = 0.5;
+/// What upsampling and colour conversion are of decoding to pixels (docs/rationale/device.md).
+static constexpr double behindPlanes = 0.18;
+
 double CutCosts::bytes() const {
   double sum = 0;
   for (const auto &[value, bytes] : crossing)
@@ -34,6 +39,7 @@ private:
   void output(OutputOp op);
   /// A tensor is needed on the GPU.
   void need(Value tensor);
+  void needPlanes(DecodeOp op);
   double operationsIn(Block &block);
   double operationsOf(Operation &op);
   /// Bytes of a decode's region, or of all of another tensor.
@@ -83,7 +89,21 @@ void SampleCost::need(Value tensor) {
       !llvm::isa_and_present<LaunchOp, DecodeOp, FieldOp>(tensor.getDefiningOp()) ||
       !crossed.insert(tensor).second)
     return;
-  costs.crossing[tensor] += bytesOf(tensor);
+  auto decode = tensor.getDefiningOp<DecodeOp>();
+  if (decode && decode.getPlanes())
+    needPlanes(decode);
+  else
+    costs.crossing[tensor] += bytesOf(tensor);
+}
+
+void SampleCost::needPlanes(DecodeOp op) {
+  const double elements = bytesOf(op); // three of a pixel, whose chroma is upsampled once
+  auto kernel = symbols.lookup<KernelOp>(*op.getPlanes());
+  auto map =
+      llvm::cast<MapOp>(kernel.getBody().front().getTerminator()->getOperand(0).getDefiningOp());
+  costs.crossing[op] += samplesOfElement * elements;
+  costs.gpuOperations += elements / 3 * (1 + static_cast<double>(costOf(map.getBody().front())));
+  costs.gpuBytes += (1 + samplesOfElement) * elements;
 }
 
 void SampleCost::output(OutputOp op) {
@@ -100,7 +120,9 @@ void SampleCost::output(OutputOp op) {
 
 void SampleCost::decode(DecodeOp op) {
   const auto type = llvm::cast<NamedTensorType>(op.getType());
-  costs.decoded += bytesOf(op) / static_cast<double>(scalarBytes(type.getElementType()));
+  const double elements = bytesOf(op) / static_cast<double>(scalarBytes(type.getElementType()));
+  costs.decoded += elements;
+  costs.inPlanes += op.getPlanes() ? elements : 0;
 }
 
 /// Of an op of a kernel, in units of an f32 addition.
@@ -206,8 +228,8 @@ CutCosts costsOf(ModuleOp module, const TypicalData &data, int samples) {
     for (auto pipeline : module.getOps<PipelineOp>())
       SampleCost(module, sample, costs).count(pipeline.getBody().front());
   }
-  for (double *sum : {&costs.bytesBack, &costs.decoded, &costs.hostOperations, &costs.gpuOperations,
-                      &costs.gpuBytes, &costs.hostKernels})
+  for (double *sum : {&costs.bytesBack, &costs.decoded, &costs.inPlanes, &costs.hostOperations,
+                      &costs.gpuOperations, &costs.gpuBytes, &costs.hostKernels})
     *sum /= samples;
   for (auto &[value, bytes] : costs.crossing)
     bytes /= samples;
@@ -219,21 +241,27 @@ int64_t launchesOf(ModuleOp module) {
   SymbolTable symbols(module);
   int64_t alone = 0;
   llvm::DenseSet<uint64_t> groups;
+  llvm::DenseSet<StringAttr> planes;
+  module.walk([&](DecodeOp decode) {
+    if (const auto kernel = decode.getPlanesAttr())
+      planes.insert(kernel.getAttr());
+  });
   module.walk([&](LaunchOp launch) {
     if (const auto group = launch.getGroup())
       groups.insert(*group);
     else
       alone += isOfGpu(symbols.lookup<KernelOp>(launch.getKernel()));
   });
-  return alone + static_cast<int64_t>(groups.size());
+  return alone + static_cast<int64_t>(groups.size() + planes.size());
 }
 
 //===--- time --------------------------------------------------------------===//
 
 CutTimes timesOf(const CutCosts &costs, const MachineRates &rates) {
   CutTimes times;
-  times.host =
-      (costs.decoded / rates.decoded + costs.hostOperations / rates.hostOperations) / rates.threads;
+  times.host = ((costs.decoded - behindPlanes * costs.inPlanes) / rates.decoded +
+                costs.hostOperations / rates.hostOperations) /
+               rates.threads;
   // There and back at once.
   times.bus = std::max(costs.bytes(), costs.bytesBack) / rates.busBytes;
   times.gpu =

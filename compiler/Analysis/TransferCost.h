@@ -14,6 +14,7 @@ struct CutCosts {
   llvm::MapVector<mlir::Value, double> crossing;
   double bytesBack = 0;                         ///< outputs that a GPU makes and the host delivers
   double decoded = 0;                           ///< elements of what is decoded: 3 for a pixel
+  double inPlanes = 0;                          ///< of these, those of which a GPU makes pixels
   double hostOperations = 0, gpuOperations = 0; ///< in units of an f32 addition
   double gpuBytes = 0;                          ///< that its kernels read and write
   double hostKernels = 0;                       ///< that run for a sample

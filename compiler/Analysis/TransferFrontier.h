@@ -11,6 +11,7 @@ namespace penstock::analysis {
 
 /// How far the host goes. Each level includes those before it, as in transferLevels.
 enum class TransferLevel {
+  planes,    ///< what is decoded crosses, photos before upsampling and colour conversion
   pixels,    ///< what is decoded crosses
   resampled, ///< what has its final grid crosses: pixels behind all resampling and all warps
   last,      ///< outputs cross, where they stand on a GPU

@@ -72,7 +72,16 @@ LogicalResult DecodeOp::verify() {
                          << 2 * axes;
   if (getMedia() == "video" && type.getAxes().size() != 4)
     return emitOpError("of a video gives the axes t, h, w and c");
+  if (getPlanes() && !mayCrossAsPlanes()) // C3
+    return emitOpError("has no planes: they are those of an image of any size in rgb of ui8");
   return success();
+}
+
+bool DecodeOp::mayCrossAsPlanes() {
+  auto type = llvm::cast<NamedTensorType>(getResult().getType());
+  return getMedia() == "image" && getFormat() == "rgb" && type.getAxes().size() == 3 &&
+         !type.getAxes()[0].isStatic() && !type.getAxes()[1].isStatic() &&
+         type.getElementType().isUnsignedInteger(8);
 }
 
 LogicalResult DrawOp::verify() {

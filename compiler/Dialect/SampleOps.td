@@ -161,13 +161,15 @@ def Pipe_DecodeOp : Pipe_Op<"decode", [Pure, Pipe_OfClass<"media">, Pipe_SizedOp
     elements, then all ends; without it everything is decoded. The result's
     elements outside the region are not defined, and nothing reads them. With
     `orient`, the EXIF orientation is applied: sizes, region and result are those
-    of the upright image.
+    of the upright image. With `planes`, files that have them cross to a GPU as luma and
+    chroma, of which that kernel makes the pixels there; nothing else differs.
 
     Constraints:
 
     - (C1) `media` and `format` are known, and `asked` are its arguments.
     - (C2) `over` names axes of the result, in their order, and `region` has two
       numbers for each.
+    - (C3) `planes` stands on an `image` of any size in `rgb` of ui8 alone.
 
     Example:
 
@@ -182,13 +184,18 @@ def Pipe_DecodeOp : Pipe_Op<"decode", [Pure, Pipe_OfClass<"media">, Pipe_SizedOp
   let arguments = (ins StrAttr:$media, StrAttr:$format, Pipe_Bytes:$data,
                        Variadic<Pipe_Int>:$asked, Variadic<Pipe_Int>:$sizes,
                        OptionalAttr<StrArrayAttr>:$over, Variadic<Pipe_Int>:$region,
-                       UnitAttr:$orient);
+                       UnitAttr:$orient, OptionalAttr<FlatSymbolRefAttr>:$planes);
   let results = (outs Pipe_Tensor:$result);
   let assemblyFormat = [{
     $media $format (`orient` $orient^)? $data (`asked` `(` $asked^ `)`)?
-    (`sizes` `(` $sizes^ `)`)? (`region` $over `(` $region^ `)`)? attr-dict `:` type($result)
+    (`sizes` `(` $sizes^ `)`)? (`region` $over `(` $region^ `)`)? (`planes` $planes^)? attr-dict
+    `:` type($result)
   }];
-  let hasVerifier = 1; // C1, C2
+  let hasVerifier = 1; // C1, C2, C3
+  let extraClassDeclaration = [{
+    /// Returns whether a file's planes can stand for the result.
+    bool mayCrossAsPlanes();
+  }];
 }
 
 //===--- keys and draws ------------------------------------------------------===//

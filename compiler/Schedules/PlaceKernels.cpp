@@ -5,12 +5,14 @@
 // One frontier through the pipeline: what is decoded crosses it, or what the host has made of
 // that (the option `transfer` of pipe-fuse), and nothing comes back but outputs. A kernel stays on
 // the host where there is no GPU code for it, or where something on the host reads what it makes: a
-// codec, a table, or another kernel that stays.
+// codec, a table, or another kernel that stays. So it is for decodes that would cross as planes:
+// what the host reads it decodes to pixels.
 #include "compiler/Dialect/PipeDialect.h"
 #include "compiler/Dialect/UserPlaces.h"
 #include "compiler/Schedules/Passes.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace penstock::schedules {
 #define GEN_PASS_DEF_PLACEKERNELS
@@ -70,6 +72,36 @@ struct PlaceKernelsPass : penstock::schedules::impl::PlaceKernelsBase<PlaceKerne
       else if (kernel.getKind() == "pixels")
         addRemark(kernel, "place-kernels", "stays on the host: " + why->second);
     }
+    keepPixelsOfHost(stays);
+  }
+
+  void keepPixelsOfHost(const llvm::StringMap<std::string> &stays) {
+    llvm::StringSet<> planes, wanted;
+    getOperation().walk([&](DecodeOp decode) {
+      if (!decode.getPlanes())
+        return;
+      const StringRef kernel = *decode.getPlanes();
+      planes.insert(kernel);
+      llvm::DenseSet<Operation *> seen;
+      if (std::string why = readOnHost(decode, stays, seen); !why.empty()) {
+        decode.removePlanesAttr();
+        addRemark(decode, "place-kernels", "crosses as pixels: " + why);
+      } else if (readOnGpu(decode)) {
+        wanted.insert(kernel);
+      } else {
+        decode.removePlanesAttr();
+      }
+    });
+    for (KernelOp kernel : llvm::make_early_inc_range(getOperation().getOps<KernelOp>()))
+      if (planes.contains(kernel.getSymName()) && !wanted.contains(kernel.getSymName()))
+        kernel.erase();
+  }
+
+  static bool readOnGpu(Value tensor) {
+    return llvm::any_of(tensor.getUsers(), [](Operation *user) {
+      return llvm::isa<LaunchOp>(user) ||
+             (llvm::isa<SwitchOp, PeerOp, PeersOp>(user) && readOnGpu(user->getResult(0)));
+    });
   }
 
   /// Who on the host reads a tensor.

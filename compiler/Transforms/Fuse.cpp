@@ -11,6 +11,7 @@
 #include "compiler/Transforms/Branches.h"
 #include "compiler/Transforms/FuseRemarks.h"
 #include "compiler/Transforms/Passes.h"
+#include "compiler/Transforms/PlanesKernel.h"
 #include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Transforms/RegionUtils.h"
@@ -348,6 +349,8 @@ struct FusePass : penstock::transforms::impl::FuseBase<FusePass> {
     for (auto pipeline : llvm::to_vector(getOperation().getOps<PipelineOp>()))
       if (failed(fuse(pipeline)))
         return signalPassFailure();
+    if (transfer == "planes")
+      crossAsPlanes(getOperation());
   }
 };
 

@@ -240,13 +240,14 @@ def Fuse : Pass<"pipe-fuse", "mlir::ModuleOp"> {
 
     With `every-op` each op is a kernel of its own: what `--disable-pass=fuse`
     gives. `transfer` says where values cross to a GPU, if there is one: what comes before is
-    in kernels of its own, `place = "cpu"`. Leaves scalars where they are; pipe-split moves them.
+    in kernels of its own, `place = "cpu"`; at `planes`, decodes name the kernel that makes pixels of
+    luma and chroma. Leaves scalars where they are; pipe-split moves them.
     Measure: kernels and temporaries.
   }];
   let options = [
     Option<"everyOp", "every-op", "bool", "false", "each op becomes a kernel of its own">,
     Option<"transfer", "transfer", "std::string", "\"pixels\"",
-           "what crosses to a GPU: pixels, resampled or final">
+           "what crosses to a GPU: planes, pixels, resampled or final">
   ];
 }
 

@@ -9,6 +9,6 @@ namespace penstock {
 
 /// The levels by their names: the further behind, the more the host does. docs/cuda.md says what
 /// crosses at each.
-inline constexpr std::string_view transferLevels[] = {"pixels", "resampled", "final"};
+inline constexpr std::string_view transferLevels[] = {"planes", "pixels", "resampled", "final"};
 
 } // namespace penstock

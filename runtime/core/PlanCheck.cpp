@@ -71,6 +71,8 @@ public:
     if (finding.empty())
       deviceStage();
     if (finding.empty())
+      planes();
+    if (finding.empty())
       joins();
     if (finding.empty())
       writers();
@@ -391,6 +393,48 @@ private:
         require(step.stage > host && step.stage == device, "step", i, "runs on a device in stage ",
                 step.stage);
       }
+  }
+
+  /// The kernel for planes fits what it is handed (DeviceStage::packPlanes), and nothing else reads
+  /// them.
+  void planes() {
+    using plan::RecordValue;
+    kernelIndex(tree.planes, "kernel of planes", 0, true);
+    if (!finding.empty())
+      return;
+    const plan::KernelT *kernel =
+        tree.planes < 0 ? nullptr : tree.kernels[size_t(tree.planes)].get();
+    if (kernel && !require(kernel->device && kernel->scratch_fixed == 0 && kernel->scratch.empty(),
+                           "kernel of planes", 0, "is no kernel of a device without scratch"))
+      return;
+    for (size_t i = 0; kernel && i < kernel->device->record.size(); ++i) {
+      const plan::RecordField &field = kernel->device->record[i];
+      const bool isTensor = field.value() == RecordValue::data ||
+                            field.value() == RecordValue::extent ||
+                            field.value() == RecordValue::stride;
+      require(field.value() == RecordValue::entry || field.number() < 4, "kernel of planes", 0,
+              "is told of argument ", field.number());
+      require(!isTensor || field.axis() < (field.number() < 3 ? 2 : 3), "kernel of planes", 0,
+              "is told of axis ", int(field.axis()));
+    }
+    std::vector<bool> has(tree.buffers.size());
+    for (size_t i = 0; i < tree.decodes.size(); ++i) {
+      const plan::DecodeT &d = *tree.decodes[i];
+      if (!d.planes)
+        continue;
+      const plan::BufferT &b = *tree.buffers[size_t(d.buffer)];
+      require(kernel && tree.media[size_t(d.media)]->media == "image" && d.format == "rgb" &&
+                  b.type == DType::u8,
+              "decode", i, "has no planes");
+      has[size_t(d.buffer)] = true;
+    }
+    for (size_t i = 0; i < has.size(); ++i) // choices come before their alias
+      for (int32_t choice : tree.buffers[i]->choices)
+        has[i] = has[i] || has[size_t(choice)];
+    for (size_t i = 0; i < tree.steps.size(); ++i)
+      for (const auto &access : tree.steps[i]->inputs)
+        require(tree.steps[i]->device || !has[size_t(access->buffer)], "step", i,
+                "reads planes on the host");
   }
 
   void step(const plan::StepT &s, size_t i) {

@@ -34,6 +34,15 @@ public:
                       uint8_t *out, size_t rowStride, DecodeStats &stats,
                       Beside beside = Beside::Kept, EntropyIndexes *indexes = nullptr);
 
+  /// As JpegDecoder has them; other formats have none.
+  std::optional<Planes> planesFor(std::span<const uint8_t> bytes, const Region &region) const {
+    return jpeg.planesFor(bytes, region);
+  }
+  Status decodePlanes(std::span<const uint8_t> bytes, const Planes &planes, uint8_t *out,
+                      DecodeStats &stats, EntropyIndexes *indexes = nullptr) {
+    return jpeg.decodePlanes(bytes, planes, out, stats, indexes);
+  }
+
   /// For a file of which no pixel is needed: what decodeRegion() would find
   /// wrong with the file as a whole, such as its being cut off.
   Status checkEnd(std::span<const uint8_t> bytes, DecodeStats &stats);

@@ -48,8 +48,20 @@ Status ImageMedium::probe(const MediumInput &input, const ImageLimits &limits,
   return {};
 }
 
+/// What the file's orientation turns crosses as pixels: turning planes would exchange the axes
+/// along which chroma is halved, and what is odd there.
+std::optional<Planes> ImageMedium::planesFor(const MediumInput &input,
+                                             const MediumRequest &request) const {
+  const Orientation orientation(request.orient ? int(input.numbers[media::pictureOrientation]) : 1);
+  if (pixelFormat(request) != PixelFormat::Rgb || !orientation.isUpright())
+    return std::nullopt;
+  return decoder.planesFor(input.bytes, pictureRegion(request, 0));
+}
+
 Status ImageMedium::decode(const MediumInput &input, const MediumRequest &request,
                            const MediumLayout &layout, uint8_t *out) {
+  if (request.planes)
+    return decoder.decodePlanes(input.bytes, *request.planes, out, host.stats, input.checkpoints);
   const PixelFormat format = pixelFormat(request);
   const Region region = pictureRegion(request, 0);
   out += region.top * layout.strides[0] + region.left * layout.strides[1];

@@ -23,6 +23,8 @@ public:
   std::optional<MediumLayout> layout(const MediumRequest &request) const override {
     return pictureLayout(request, 0);
   }
+  std::optional<Planes> planesFor(const MediumInput &input,
+                                  const MediumRequest &request) const override;
   Status decode(const MediumInput &input, const MediumRequest &request, const MediumLayout &layout,
                 uint8_t *out) override;
   Status checkEnd(const MediumInput &input) override;

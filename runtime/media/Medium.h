@@ -8,6 +8,7 @@
 #include "runtime/core/Status.h"
 #include "runtime/media/Image.h"
 #include "runtime/media/MediaBytes.h"
+#include "runtime/media/Planes.h"
 #include "runtime/media/video/VideoModule.h"
 
 #include <cstdint>
@@ -47,6 +48,7 @@ struct MediumRequest {
   std::span<const int64_t> extents;   ///< of the whole result
   std::span<const AxisRange> box;     ///< by axis; inside of the extents
   std::span<const int64_t> arguments; ///< in the order of runtime/abi/media.h
+  const Planes *planes = nullptr;     ///< these, in place of the box; of Medium::planesFor()
 
   size_t rank() const { return extents.size(); }
 };
@@ -84,8 +86,13 @@ public:
   virtual std::optional<MediumLayout> layout(const MediumRequest &request) const {
     return denseLayout(request);
   }
+  /// Planes that would make the box's elements, where the input has them.
+  virtual std::optional<Planes> planesFor(const MediumInput &, const MediumRequest &) const {
+    return std::nullopt;
+  }
   /// Writes the elements of the box, which is not empty; `out` is where the first
-  /// element of the whole result would lie. Never writes outside of the box.
+  /// element of the whole result would lie. Never writes outside of the box. Of planes,
+  /// `out` is where they begin.
   virtual Status decode(const MediumInput &input, const MediumRequest &request,
                         const MediumLayout &layout, uint8_t *out) = 0;
   /// For an input of which no element is needed: what decode() would find wrong

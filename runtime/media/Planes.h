@@ -14,7 +14,7 @@ namespace penstock::runtime {
 /// What makes the pixels of a region: its luma, and of Cb and Cr the samples that upsampling reads
 /// for it, one around the region's own where the picture has one. Along an axis that is halved, a
 /// chroma sample stands for two pixels, and libjpeg's triangle filter makes them; else for one.
-/// compiler/Dialect/PlanesKernel has the arithmetic.
+/// compiler/Transforms/PlanesKernel.cpp has the arithmetic.
 struct Planes {
   Region luma;   ///< the region, in pixels
   Region chroma; ///< in samples of a chroma plane
@@ -24,11 +24,14 @@ struct Planes {
   const Region &part(size_t plane) const { return plane == 0 ? luma : chroma; }
   /// Bytes from row to row, a multiple of 16: a GPU copies so many at a time.
   size_t stride(size_t plane) const { return (size_t(part(plane).width) + 15) / 16 * 16; }
-  /// The planes lie one behind the other.
+  /// The planes lie one behind the other, each at a multiple of 64.
   size_t offset(size_t plane) const {
-    return plane == 0 ? 0 : offset(plane - 1) + stride(plane - 1) * part(plane - 1).height;
+    return plane == 0
+               ? 0
+               : (offset(plane - 1) + stride(plane - 1) * part(plane - 1).height + 63) / 64 * 64;
   }
   size_t bytes() const { return offset(3); }
+  bool isEmpty() const { return luma.height == 0; }
 
   /// Where pixel (0, 0) of the region lies, in pixels from the first chroma sample's first one.
   uint32_t rowPhase() const { return luma.top - (chroma.top << halvesRows); }

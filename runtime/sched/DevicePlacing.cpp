@@ -87,19 +87,33 @@ void DeviceStage::placeRegion(const pst_tensor &from, pst_tensor &to, Crossing &
   const int64_t pixel = from.stride[columns], frames = isVideo ? from.extent[0] : 1;
   const int64_t stride = (region.columns * pixel + wide - 1) / wide * wide,
                 frame = stride * region.rows;
-  part.offset = place(frame * frames);
   to = from;
   if (isVideo)
     to.stride[0] = frame;
   to.stride[rows] = stride;
-  const int64_t before = region.top * stride + region.left * pixel;
-  to.data = reinterpret_cast<void *>(part.offset - before);
-  lowest = std::min(lowest, part.offset - before);
-  highest = std::max(highest, part.offset - before + (frames - 1) * frame +
-                                  (from.extent[rows] - 1) * stride + from.extent[columns] * pixel);
+  if (part.planes) {
+    ++planes;
+    part.offset = place(int64_t(part.planes->bytes()));
+    return; // pixels have their place behind what crosses
+  }
+  part.offset = place(frame * frames);
+  pointAtRegion(to, part.offset, part);
 }
 
-/// The same of other media, and along their first axis.
+/// The first element of a picture of which the region begins at `offset`.
+void DeviceStage::pointAtRegion(pst_tensor &to, int64_t offset, const Crossing &part) {
+  const bool isVideo = tree.media[size_t(part.decode->media)]->media == "video";
+  const int rows = isVideo ? 1 : 0, columns = rows + 1;
+  const int64_t stride = to.stride[rows], pixel = to.stride[columns];
+  const int64_t before = part.region.top * stride + part.region.left * pixel;
+  const int64_t frames = isVideo ? (to.extent[0] - 1) * to.stride[0] : 0;
+  to.data = reinterpret_cast<void *>(offset - before);
+  lowest = std::min(lowest, offset - before);
+  highest = std::max(highest, offset - before + frames + (to.extent[rows] - 1) * stride +
+                                  to.extent[columns] * pixel);
+}
+
+/// Of other media, the rows along their first axis that are needed, likewise.
 void DeviceStage::placeRows(const pst_tensor &from, pst_tensor &to, Crossing &part,
                             const int64_t *block) {
   const AxisRange rows = rangeOf(*part.decode, 0, from.extent[0], block);
@@ -110,6 +124,16 @@ void DeviceStage::placeRows(const pst_tensor &from, pst_tensor &to, Crossing &pa
   to.data = reinterpret_cast<void *>(part.offset - before);
   lowest = std::min(lowest, part.offset - before);
   highest = std::max(highest, part.offset - before + from.extent[0] * row);
+}
+
+/// Room for what is made of planes.
+void DeviceStage::placePixels() {
+  for (Crossing &part : parts)
+    if (part.planes) {
+      pst_tensor &to = tensor(part.slot, part.number);
+      part.pixels = place(to.stride[0] * part.region.rows);
+      pointAtRegion(to, part.pixels, part);
+    }
 }
 
 /// `from` is what was kept of a buffer of the host.
@@ -123,9 +147,12 @@ void DeviceStage::placeCrossing(Work &work, int64_t slot, int number) {
   int chosen = number;
   while (layout.buffers[size_t(chosen)].kind == BufferKind::alias)
     chosen = layout.buffers[size_t(chosen)].chosen(block);
-  Crossing part{slot, number, &from, buffer.rank ? decodes[size_t(chosen)] : nullptr, false, {}, 0};
-  part.isPicture = part.decode && media::isPicture(tree.media[size_t(part.decode->media)]->media);
-  if (part.decode) {
+  Crossing part{slot, number, &from, nullptr, false, {}, 0};
+  if (const int decode = buffer.rank ? decodes[size_t(chosen)] : -1; decode >= 0) {
+    part.decode = tree.decodes[size_t(decode)].get();
+    part.isPicture = media::isPicture(tree.media[size_t(part.decode->media)]->media);
+    if (const Planes &found = work.planesOf(slot, size_t(decode)); !found.isEmpty())
+      part.planes = &found;
     part.isPicture ? placeRegion(from, to, part, block) : placeRows(from, to, part, block);
   } else {
     to = from;
@@ -308,6 +335,10 @@ void DeviceStage::pack(Work &work) {
       std::memcpy(to + part.offset, from + part.region.top * row, size_t(part.region.rows * row));
       continue;
     }
+    if (part.planes) {
+      std::memcpy(to + part.offset, from, part.planes->bytes());
+      continue;
+    }
     const bool isVideo = tree.media[size_t(part.decode->media)]->media == "video";
     const int rows = isVideo ? 1 : 0;
     const pst_tensor &there = tensor(part.slot, part.number);
@@ -323,7 +354,32 @@ void DeviceStage::pack(Work &work) {
   for (size_t i = 0; i < fills.size(); ++i)
     if (fills[i])
       std::memcpy(to + fills[i], layout.outputs[i].fill.data(), layout.outputs[i].fill.size());
+  packPlanes();
   packRecords(work);
+}
+
+/// What the kernel is told that makes pixels of planes: makePlanesKernel() says in which order.
+void DeviceStage::packPlanes() {
+  int64_t at = planeRecords;
+  for (const Crossing &part : parts) {
+    if (!part.planes)
+      continue;
+    const Planes &from = *part.planes;
+    pst_tensor tensors[4];
+    for (size_t plane = 0; plane < 3; ++plane)
+      tensors[plane] = {base + part.offset + from.offset(plane),
+                        {from.part(plane).height, from.part(plane).width},
+                        {int64_t(from.stride(plane)), 1}};
+    tensors[3] = tensor(part.slot, part.number);
+    tensors[3].data = base + part.pixels;
+    tensors[3].extent[0] = part.region.rows;
+    tensors[3].extent[1] = part.region.columns;
+    const int64_t scalars[] = {from.rowPhase(), from.columnPhase(), from.halvesRows,
+                               from.halvesColumns};
+    packRecord(layout.planes->record, part.slot + 1, tensors, scalars, nullptr,
+               reinterpret_cast<int64_t *>(static_cast<uint8_t *>(slab.get()) + at));
+    at += int64_t(layout.planes->record.size() * sizeof(int64_t));
+  }
 }
 
 /// Of what lies in the arena, or is an output that the stage makes, which its kernels may read,

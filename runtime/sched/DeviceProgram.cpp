@@ -24,6 +24,12 @@ Result<std::shared_ptr<DeviceProgram>> DeviceProgram::load(const Layout &layout,
         return kernel.error();
       program->kernels[i] = *kernel;
     }
+  if (layout.planes && program->code) {
+    auto kernel = program->code->kernel(layout.planes->name, layout.planes->shared);
+    if (!kernel)
+      return kernel.error();
+    program->planes = *kernel;
+  }
   for (const JoinLayout &join : layout.joins) {
     auto kernel = program->code->kernel(join.launch->name, join.launch->shared);
     if (!kernel)

@@ -27,6 +27,8 @@ public:
   std::vector<DeviceKernel> kernels;
   /// Of the layout's joins.
   std::vector<DeviceKernel> joins;
+  /// Layout::planes, if there is one.
+  DeviceKernel planes{};
   /// Layout::constants, there.
   uint8_t *constants = nullptr;
 

@@ -42,9 +42,9 @@ bool runsAlone(const Layout &layout) {
 DeviceStage::DeviceStage(std::shared_ptr<const Program> wanted)
     : program(std::move(wanted)), layout(*program->layout), tree(program->tree()),
       shared(*program->device), stage(layout.deviceStage()), entries(layout.buffers.size(), -1),
-      crosses(layout.buffers.size()), decodes(layout.buffers.size()) {
-  for (const auto &decode : tree.decodes)
-    decodes[size_t(decode->buffer)] = decode.get();
+      crosses(layout.buffers.size()), decodes(layout.buffers.size(), -1) {
+  for (size_t i = 0; i < tree.decodes.size(); ++i)
+    decodes[size_t(tree.decodes[i]->buffer)] = int(i);
   findBuffers();
   for (const OutputLayout &output : layout.outputs)
     copiesOutputs |= output.onDevice && (!output.madeOnDevice || output.raggedAxis >= 0);
@@ -171,6 +171,12 @@ Status DeviceStage::queue(Work &work, const std::vector<int64_t> &slots) {
     return result;
   if (Status result = kernels.waitFor(*copied); !result)
     return result;
+  if (planes)
+    if (Status result = launch(shared.planes, layout.planes->threads, layout.planes->shared, planes,
+                               planeRecords, layout.planes->record.size() * sizeof(int64_t),
+                               [&](size_t some) { return blocksFor(*layout.planes, some); });
+        !result)
+      return result;
   auto together = joined.begin();
   for (size_t i = 0; i < steps.size(); ++i) {
     if (together != joined.end() && together->first == i) {
@@ -354,6 +360,7 @@ Status DeviceStage::run(Work &work, const std::vector<int64_t> &slots, Failed &f
   parts.clear();
   steps.clear();
   together.assign(used.size(), 0);
+  planes = 0;
   totalBytes = lowest = highest = 0;
   for (int number : crossing) {
     placeTogether(work, number);
@@ -376,7 +383,10 @@ Status DeviceStage::run(Work &work, const std::vector<int64_t> &slots, Failed &f
   if (Status status = placeSteps(work, good); !status)
     return status;
   placeFills();
+  planeRecords =
+      planes ? place(int64_t(planes * layout.planes->record.size() * sizeof(int64_t))) : 0;
   slabBytes = totalBytes;
+  placePixels();
   placeOutputs(work);
   for (int number : made)
     placeTogether(work, number);

@@ -22,9 +22,9 @@ bool runsAlone(const Layout &layout);
 ///
 /// What crosses to the device (decoded regions, fields, tables, what kernels on the host
 /// have made) is packed into one slab and is one copy; records of launches go with it.
-/// Then the kernels run, in the order of the plan, each for all samples at once; states, counts and
-/// outputs come back. Outputs that stay are written where the batch is delivered, behind what its
-/// last consumer does there.
+/// Planes become pixels first. Then the kernels run, in the order of the plan, each for all samples
+/// at once; states, counts and outputs come back. Outputs that stay are written where the batch is
+/// delivered, behind what its last consumer does there.
 class DeviceStage {
 public:
   /// By slot, as BatchScheduler collects them.
@@ -49,6 +49,8 @@ private:
     bool isPicture;              ///< what is decoded
     Region region;               ///< of other media than pictures: rows of the first axis
     int64_t offset;
+    const Planes *planes = nullptr; ///< what crosses in place of the region's pixels
+    int64_t pixels = 0;             ///< where these are made
   };
   struct Running {
     size_t step;
@@ -78,6 +80,8 @@ private:
   void placeRegion(const pst_tensor &from, pst_tensor &to, Crossing &crossing,
                    const int64_t *block);
   void placeRows(const pst_tensor &from, pst_tensor &to, Crossing &crossing, const int64_t *block);
+  void pointAtRegion(pst_tensor &to, int64_t offset, const Crossing &crossing);
+  void placePixels();
   bool shapeMade(Work &work, int64_t slot, Failure &failure);
   Status placeSteps(Work &work, const std::vector<int64_t> &slots);
   void placeJoined(const std::vector<int64_t> &slots);
@@ -86,6 +90,7 @@ private:
   void placeMade(Work &work, int64_t slot);
   bool allocate();
   void pack(Work &work);
+  void packPlanes();
   void packRecords(Work &work);
   void packRecords(Work &work, const Running &running, JoinedRecords *joined);
   void *addressOf(Work &work, int64_t slot, int number);
@@ -113,12 +118,14 @@ private:
   std::vector<int> counts;         ///< of `made`: numbers that the host reads
   bool copiesOutputs = false;      ///< that the host has made, or of which samples lie apart
   std::vector<bool> crosses;
-  std::vector<const plan::DecodeT *> decodes; ///< by buffer
+  std::vector<int> decodes; ///< by buffer: the number of the decode, or -1
 
   // Of the batch at hand. Addresses are offsets into the arena until allocate().
   std::vector<pst_tensor> tensors; ///< by slot, then `used`
   std::vector<int64_t> together;   ///< of `used`: where those of all samples begin that are read so
   std::vector<Crossing> parts;
+  size_t planes = 0;        ///< how many of `parts` cross as such
+  int64_t planeRecords = 0; ///< of the launch that makes pixels of them
   std::vector<Running> steps;
   std::vector<Joined> joined;   ///< of `steps`, ascending
   std::vector<int64_t> scratch; ///< by slot

@@ -263,6 +263,8 @@ Result<std::shared_ptr<const Layout>> Layout::make(std::shared_ptr<const Plan> p
       std::memcpy(aligned + layout->buffers[i].constantOffset, data.data(), data.size());
   layout->constants = aligned;
 
+  if (tree.planes >= 0)
+    layout->planes = tree.kernels[size_t(tree.planes)]->device.get();
   for (const auto &join : tree.joins)
     layout->joins.push_back({join.get()});
   int lastStage = 0, codecs = 0;

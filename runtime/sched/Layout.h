@@ -137,7 +137,8 @@ struct Layout {
   std::vector<BufferLayout> buffers;
   std::vector<StepLayout> steps; ///< by stage
   std::vector<JoinLayout> joins;
-  std::vector<size_t> stageBegin; ///< by stage, and one past the last
+  const plan::DeviceKernelT *planes = nullptr; ///< makes pixels of planes; the plan's
+  std::vector<size_t> stageBegin;              ///< by stage, and one past the last
   std::vector<OutputLayout> outputs;
   std::vector<KernelScratch> scratch; ///< by kernel
   /// Most that the kernels may need that run before there is a sample.

@@ -57,9 +57,9 @@ bool SampleMedia::decode(Work &work, int64_t slot, Failure &failure) {
   untouched.assign(tree.media.size(), false);
   for (const auto &decode : tree.decodes)
     untouched[size_t(decode->media)] = true;
-  for (const auto &decode : tree.decodes) {
-    count += isWanted(*decode, buffers.block);
-    good = good && decodeOne(work, slot, *decode, failure);
+  for (size_t i = 0; i < tree.decodes.size(); ++i) {
+    count += isWanted(*tree.decodes[i], buffers.block);
+    good = good && decodeOne(work, slot, i, failure);
   }
   // How much of a file is needed depends on passes; that it is cut off must not.
   for (size_t i = 0; good && i < untouched.size(); ++i)
@@ -90,8 +90,8 @@ Status SampleMedia::readBox(Encoded &encoded, const plan::DecodeT &decode,
   return status;
 }
 
-bool SampleMedia::decodeOne(Work &work, int64_t slot, const plan::DecodeT &decode,
-                            Failure &failure) {
+bool SampleMedia::decodeOne(Work &work, int64_t slot, size_t number, Failure &failure) {
+  const plan::DecodeT &decode = *tree.decodes[number];
   const size_t row = size_t(tree.media[size_t(decode.media)]->row);
   const BufferLayout &buffer = layout.buffers[size_t(decode.buffer)];
   if (!buffers.shape(decode.buffer, failure))
@@ -114,16 +114,27 @@ bool SampleMedia::decodeOne(Work &work, int64_t slot, const plan::DecodeT &decod
   std::array<int64_t, media::mostArguments> arguments;
   for (size_t i = 0; i < decode.arguments.size(); ++i)
     arguments[i] = buffers.block[decode.arguments[i]];
-  const MediumRequest request{tree.buffers[size_t(decode.buffer)]->type,
-                              decode.format,
-                              decode.orient,
-                              {tensor.extent, rank},
-                              {box.data(), rank},
-                              {arguments.data(), decode.arguments.size()}};
-  const auto where = readers[size_t(decode.media)]->layout(request);
+  MediumRequest request{tree.buffers[size_t(decode.buffer)]->type,
+                        decode.format,
+                        decode.orient,
+                        {tensor.extent, rank},
+                        {box.data(), rank},
+                        {arguments.data(), decode.arguments.size()}};
+  const Medium &reader = *readers[size_t(decode.media)];
+  auto where = reader.layout(request);
   if (!where) {
     failure = {row, "decoding needs more bytes than there are numbers for"};
     return false;
+  }
+  Planes &planes = work.planesOf(slot, number);
+  planes = Planes();
+  if (const auto found = decode.planes && !isEmpty
+                             ? reader.planesFor(inputs[size_t(decode.media)], request)
+                             : std::nullopt) {
+    planes = *found;
+    request.planes = &planes;
+    where->bytes = int64_t(planes.bytes());
+    where->offset = 0;
   }
   uint8_t *storage = buffers.storageFor(work, slot, buffer, where->bytes);
   if (!storage) {

@@ -25,7 +25,7 @@ public:
   bool decode(Work &work, int64_t slot, Failure &failure);
 
 private:
-  bool decodeOne(Work &work, int64_t slot, const plan::DecodeT &decode, Failure &failure);
+  bool decodeOne(Work &work, int64_t slot, size_t number, Failure &failure);
   Status readBox(Encoded &encoded, const plan::DecodeT &decode, const MediumRequest &request,
                  const MediumLayout &layout, uint8_t *out);
 

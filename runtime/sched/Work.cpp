@@ -44,6 +44,7 @@ void Work::begin(std::shared_ptr<const Program> wanted, int64_t samples) {
   if (program->hasExternal)
     external.resize(std::max(external.size(), n * program->rowCount()));
   kept.assign(n * keptCount, pst_tensor{});
+  planes.assign(n * program->tree().decodes.size(), Planes());
   if (keptBuffers.size() < n * keptCount)
     keptBuffers.resize(n * keptCount);
   bad.clear();

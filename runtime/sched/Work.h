@@ -6,6 +6,7 @@
 #include "runtime/core/Buffer.h"
 #include "runtime/core/Clock.h"
 #include "runtime/media/Image.h"
+#include "runtime/media/Planes.h"
 #include "runtime/media/video/SoundTrack.h"
 #include "runtime/media/video/Video.h"
 #include "runtime/sched/BatchBlock.h"
@@ -77,6 +78,7 @@ struct Work {
   std::vector<ExternalRow> external; ///< by slot, then row of the plan; empty without any
   std::vector<pst_tensor> kept;      ///< by slot, then kept buffer
   std::vector<Buffer> keptBuffers;   ///< storage of those that are media or fields
+  std::vector<Planes> planes;        ///< by slot, then decode: of those that have planes for pixels
   std::unique_ptr<BatchBlock> memory;
   /// Where kernels look whether they shall go on; what they leave then is of no use.
   const volatile uint8_t *stop = &neverStops;
@@ -97,6 +99,10 @@ struct Work {
   }
   Encoded &media(int64_t slot, size_t media) {
     return encoded[size_t(slot) * program->mediaCount() + media];
+  }
+  /// Empty where the decode has pixels.
+  Planes &planesOf(int64_t slot, size_t decode) {
+    return planes[size_t(slot) * program->tree().decodes.size() + decode];
   }
   /// Of a row whose table is the caller's.
   ExternalRow &externalRow(int64_t slot, size_t row) {

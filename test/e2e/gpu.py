@@ -115,7 +115,7 @@ class Gpu(ToolTest):
             file.write(f"pipe 1\nuse vision, audio\npipeline {name}() {{\n{body}\n}}\n")
         return path
 
-    def assert_same(self, pipe, *arguments, seeds=(0, 1), resampled=False, joined=False):
+    def assert_same(self, pipe, *arguments, seeds=(0, 1), resampled=False, joined=False, planes=False):
         expected = self.hashes("run", pipe, *arguments)
         self.assertGreater(len(expected.splitlines()), 1)
         stay = self.delivered_on_gpu(pipe)
@@ -127,8 +127,8 @@ class Gpu(ToolTest):
             self.assertEqual(self.hashes("run", pipe, *arguments, "--gpu", "sm_90", "--disable-pass", "join-launches"), expected)
         self.assertEqual(self.hashes("run", stay, *arguments, "--gpu", "sm_90"), expected)
         self.assertEqual(self.hashes("run", stay, *arguments, "--gpu", "sm_90", "--transfer", "final"), expected)
-        if resampled:
-            self.assertEqual(self.hashes("run", pipe, *arguments, "--gpu", "sm_90", "--transfer", "resampled"), expected)
+        for level in ("resampled",) * resampled + ("planes",) * planes:
+            self.assertEqual(self.hashes("run", pipe, *arguments, "--gpu", "sm_90", "--transfer", level), expected)
         # Outputs of the host's kernels are copied there, or not.
         self.assertEqual(self.hashes("run", stay, *arguments), expected)
         self.assertEqual(self.hashes("run", stay, *arguments, "--device", "cpu"), expected)
@@ -160,10 +160,77 @@ class Gpu(ToolTest):
         for example in ("imagenet_train", "simclr", "resnet50", "jpeg_robust"):
             with self.subTest(example):
                 self.assert_same(os.path.join(EXAMPLES, f"{example}.pipe"), "--set", f"root={self.data}",
-                                 *self.settings, seeds=(3,), resampled=True)
+                                 *self.settings, seeds=(3,), resampled=True, planes=True)
         pipe = os.path.join(EXAMPLES, "gpu", "imagenet_train.pipe")
         settings = ("--set", f"root={self.data}", "--set", "per_rank=4")
         self.assertEqual(self.hashes("run", pipe, *settings, "--gpu", "sm_90"), self.hashes("run", pipe, *settings, "--device", "cpu"))
+
+    def mixed_pictures(self):
+        """Files of all kinds: those that cross as planes, those that have none, and damaged ones."""
+        os.makedirs(os.path.join(self.data, "class0"))
+        rng = numpy.random.default_rng(5)
+        turned = Image.Exif()
+        turned[0x0112] = 6
+        kinds = [("RGB", {"subsampling": way, "progressive": way == 2}) for way in (0, 1, 2)] + \
+                [("RGB", {"subsampling": 2, "exif": turned}), ("L", {}), ("CMYK", {}), ("RGB", {"subsampling": 2, "restart_marker_blocks": 3})]
+        for i in range(24):
+            mode, options = kinds[i % len(kinds)]
+            height, width = (3, 4) if i == 9 else (int(side) for side in rng.integers(20, 90, 2))
+            picture = Image.fromarray(rng.integers(0, 256, (height // 3 + 1, width // 3 + 1, 3), dtype=numpy.uint8)).resize((width, height)).convert(mode)
+            name = os.path.join(self.data, "class0", f"{i:02}")
+            if i % 8 == 5:
+                picture.convert("RGB").save(name + ".png")
+                continue
+            picture.save(name + ".jpg", "JPEG", quality=80, **options)
+            if i in (8, 14):
+                os.truncate(name + ".jpg", os.path.getsize(name + ".jpg") * 2 // 3)
+
+    def test_planes(self):
+        """In one batch with pictures that have none, and in the choices and the places of peers."""
+        self.mixed_pictures()
+        bodies = {
+            "plain": """  let x = row.data |> decode(rgb) |> random_resized_crop(24) |> flip(w) if chance(0.5)
+  batch 7 last keep { output x: f16[n, c, h, w] = x |> normalize(imagenet) }""",
+            "upright": """  let x = row.data |> decode(rgb, orient = true)
+  batch 7 last keep {
+    output light: f32[n, c] = sum(f32(x) over [h, w])
+    output x: u8[n, h, w, c] = x |> random_resized_crop(24)
+  }""",
+            "choices": """  let x = row.data |> decode(rgb)
+  let y = pick(files, draw int(0 .. files.length)).data |> decode(rgb)
+  let z = (if chance(0.5) then x else y) |> resize(20, 20)
+  batch 6 {
+    let other = draw permutation(n)
+    output mixed: f32[n, h, w, c] = f32(z) * 0.25 + f32(z[n = other]) * 0.75
+    output gray: u8[n, h, w, c] = row.data |> decode(gray) |> resize(8, 8)
+  }""",
+            "encoded": """  let x = row.data |> decode(rgb)
+  batch 6 {
+    output again: u8[n, h, w, c] = x |> encode(jpeg, quality = 40) |> decode(rgb) |> resize(20, 20)
+    output x: u8[n, h, w, c] = x |> resize(20, 20)
+  }""",
+        }
+        for name, body in bodies.items():
+            with self.subTest(name):
+                path = os.path.join(self.folder, f"{name}.pipe")
+                with open(path, "w") as file:
+                    file.write("pipe 1\nuse vision, augment\n"
+                               f"pipeline {name}(root: path) with on_error = substitute(50%) {{\n  let files = image_folder(root)\n"
+                               f"  for row in files order shuffled\n{body}\n}}\n")
+                arguments = ("--set", f"root={self.data}", "--epochs", "2")
+                self.assert_same(path, *arguments, seeds=(4,), planes=True)
+                told = [self.run_tool("run", path, *arguments, *gpu).stderr
+                        for gpu in ((), ("--gpu", "sm_90", "--transfer", "planes"))]
+                self.assertIn("truncated JPEG", told[0])
+                self.assertEqual(*told)
+        path = os.path.join(self.folder, "plain.pipe")
+        gpu = ("--gpu", "sm_90", "--transfer", "planes")
+        alone = [self.run_tool("sample", path, "--set", f"root={self.data}", "--position", "11", *way).stdout for way in ((), gpu)]
+        self.assertEqual(*alone)
+        bundle = os.path.join(self.folder, "planes.pstk")
+        self.run_tool("compile", path, "-o", bundle, *gpu)
+        arguments = ("--set", f"root={self.data}")
+        self.assertEqual(self.hashes("run", bundle, *arguments), self.hashes("run", path, *arguments))
 
     def test_numbers_wide_pixels_and_sound(self):
         os.makedirs(self.data)
@@ -201,9 +268,9 @@ class Gpu(ToolTest):
         self.assertIn("place-kernels: stays on the host: it comes before what crosses to the GPU", told)
         self.assertIn("--transfer says what crosses to a GPU: it goes with --gpu",
                       self.run_tool("run", pipe, "--transfer", "final", expect=1).stderr)
-        for level, message in (("planes", "nothing crosses to a GPU as `planes` yet"), ("pixel", "no level `pixel` of transfers")):
+        for level, message in (("coefficients", "nothing crosses to a GPU as `coefficients` yet"), ("pixel", "no level `pixel` of transfers")):
             told = self.run_tool("explain", pipe, "--transfer", level, expect=1).stderr
-            self.assertEqual(told, f"error: {message}\nhint: there are pixels, resampled, final; `auto` takes the one that costs least, "
+            self.assertEqual(told, f"error: {message}\nhint: there are planes, pixels, resampled, final; `auto` takes the one that costs least, "
                                    "and `all` makes all of them\n")
 
     def test_the_level_that_costs_least(self):

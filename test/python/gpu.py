@@ -3,10 +3,13 @@
 queued late. Consumers read what was theirs, whatever is written next."""
 import ctypes
 import itertools
+import os
+import tempfile
 import unittest
 
 import numpy
 import penstock
+from PIL import Image
 from penstock._dlpack import make_capsules
 
 NUMBERS = """pipe 1
@@ -18,6 +21,14 @@ pipeline numbers(length: int = 60) {
     output square: i64[n] on gpu = row.keep * row.keep
     output here: i64[n] = row.keep
   }
+}
+"""
+
+PHOTOS = """pipe 1
+use vision
+pipeline photos(root: path) {
+  for row in image_folder(root)
+  batch 4 last keep { output x: u8[n, h, w, c] = row.data |> decode(rgb) |> random_resized_crop(16) |> flip(w) if chance(0.5) }
 }
 """
 
@@ -102,21 +113,21 @@ class Gpu(unittest.TestCase):
                         self.assertEqual(tensor_of(capsule).device[0], 1 if name == "here" else 2)
 
     def test_the_same_values_whatever_crosses(self):
-        for level in ("pixels", "resampled", "final"):
+        for level in ("planes", "pixels", "resampled", "final"):
             with open_numbers(True, transfer=level) as loader:
                 for batch, expected in zip(loader, self.expected, strict=True):
                     for name, output in batch.items():
                         host = output if name == "here" else output.copy_to_host()
                         self.assertEqual((numpy.asarray(host).tobytes(), output.shape), expected[name])
-        with self.assertRaisesRegex(penstock.CompileError, "nothing crosses to a GPU as `planes` yet"):
-            open_numbers(True, transfer="planes")
+        with self.assertRaisesRegex(penstock.CompileError, "nothing crosses to a GPU as `encoded` yet"):
+            open_numbers(True, transfer="encoded")
 
     def test_the_same_values_where_what_crosses_changes(self):
         """Between any two batches, with some in the making, and back again."""
         for gpu, prefetch in ((True, 1), (True, 3), (False, 2)):
             with open_numbers(gpu, transfer="all", prefetch=prefetch) as loader:
                 self.assertEqual(loader.transfer, loader.program.transfers()["auto"])
-                levels = itertools.cycle(("final", "pixels", "pixels", "resampled"))
+                levels = itertools.cycle(("final", "pixels", "planes", "pixels", "resampled"))
                 for epoch in range(2):
                     loader.set_epoch(0) # the same again
                     for batch, expected in zip(loader, self.expected, strict=True):
@@ -125,12 +136,34 @@ class Gpu(unittest.TestCase):
                             self.assertEqual((numpy.asarray(host).tobytes(), output.shape), expected[name])
                         loader.transfer = level = next(levels)
                         self.assertEqual(loader.transfer, level)
-                with self.assertRaisesRegex(penstock.SessionError, "no level `planes` of transfers; there are `"):
-                    loader.transfer = "planes"
+                with self.assertRaisesRegex(penstock.SessionError, "no level `encoded` of transfers; there are `"):
+                    loader.transfer = "encoded"
         with open_numbers(True) as loader:
             self.assertEqual(loader.transfer, "pixels")
             with self.assertRaisesRegex(penstock.SessionError, "compiled for one level of transfers; compile it for `all`"):
                 loader.transfer = "final"
+
+    def test_photos_cross_as_planes_and_as_pixels_in_turn(self):
+        with tempfile.TemporaryDirectory() as folder:
+            os.mkdir(os.path.join(folder, "all"))
+            rng = numpy.random.default_rng(3)
+            for i in range(23):
+                picture = Image.fromarray(rng.integers(0, 256, (9 + i % 5, 11, 3), dtype=numpy.uint8)).resize((61, 47 + i))
+                path = os.path.join(folder, "all", f"{i:02}." + ("png" if i % 5 == 0 else "jpg"))
+                picture.save(path, **({} if i % 5 == 0 else {"subsampling": i % 3}))
+            options = {"root": folder, "cache": ""}
+            with penstock.load(PHOTOS, **options) as loader:
+                expected = [numpy.asarray(batch["x"]).tobytes() for batch in loader]
+            self.assertEqual(len(expected), 6)
+            with penstock.load(PHOTOS, gpu="sm_90", transfer="all", **options) as loader:
+                self.assertEqual([level["name"] for level in loader.program.transfers()["levels"]],
+                                 ["planes", "pixels", "resampled", "final"])
+                levels = itertools.cycle(("planes", "pixels", "planes", "final", "resampled"))
+                for epoch in range(3):
+                    loader.set_epoch(0)
+                    for batch, wanted in zip(loader, expected, strict=True):
+                        self.assertEqual(numpy.asarray(batch["x"]).tobytes(), wanted)
+                        loader.transfer = next(levels)
 
     def test_a_machine_decides_what_crosses(self):
         for machine, level in (({"gpu": {"operations": 1}}, "final"), ({"host": {"operations": 1}}, "pixels")):

@@ -67,7 +67,8 @@ void CompileOptions::addTo(Command &command) {
       .group(group);
   command
       .option("--transfer", transfer,
-              "what crosses to the GPU: pixels (the default), as decoded; resampled, what the CPU "
+              "what crosses to the GPU: pixels (the default), as decoded; planes, JPEG files as "
+              "luma and chroma; resampled, what the CPU "
               "has resampled and warped; final, outputs alone; auto, the one of these that costs "
               "least; all, every one: `explain` says what each costs, and programs can change it")
       .typeName("LEVEL")

@@ -72,9 +72,9 @@ static std::string crossingsOf(const ordered_json &level) {
       ++small;
       continue;
     }
-    const std::string said = part["type"].get<std::string>() + " of " +
-                             part["from"].get<std::string>() + ", " + grouped(part["bytes"]) +
-                             " bytes";
+    const std::string said =
+        (part.contains("planes") ? "planes of " : "") + part["type"].get<std::string>() + " of " +
+        part["from"].get<std::string>() + ", " + grouped(part["bytes"]) + " bytes";
     if (++counts[said] == 1)
       order.push_back(said);
   }

@@ -92,7 +92,8 @@ def load(source: str | os.PathLike[str], *, pipeline: str | None = None, paramet
     target, without  instruction set ("x86-64-v3" ...) and optimising passes to leave out, as `penstock compile`
     gpu              run kernels on a GPU: "native", this machine's, or what to compile for ("sm_80,sm_90"). Outputs come back
                      to the host's memory unless they stand `on gpu`
-    transfer         what crosses to the GPU: "pixels" (None), as decoded; "resampled", behind all resampling and all warps, which
+    transfer         what crosses to the GPU: "pixels" (None), as decoded; "planes", JPEG files as luma and chroma, half of the bytes;
+                     "resampled", behind all resampling and all warps, which
                      the host runs then; "final", outputs alone; "auto", the one of these that costs least; "all", as "auto",
                      and `Loader.transfer` goes to another one. The samples are the same
     machine          what the machine does in a second, for "auto" and "all": a file of JSON, or what it holds as a mapping;

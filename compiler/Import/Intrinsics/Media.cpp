@@ -162,9 +162,9 @@ Val Intrinsics::decodeWave(Args args) {
   std::vector<Dim> axes = {{{"t", -1, -1, ""}, headerNumber("wave", "samples", data)}};
   if (format == "channels")
     axes.push_back({{"c", -1, -1, ""}, headerNumber("wave", "channels", data)});
-  return tensor(base.create<pipe::DecodeOp>(here, tensorOf(base.getF32Type(), axes), "wave", format,
-                                            data, mlir::ValueRange(), sizesOf(axes),
-                                            mlir::ArrayAttr(), mlir::ValueRange(), false));
+  return tensor(base.create<pipe::DecodeOp>(
+      here, tensorOf(base.getF32Type(), axes), "wave", format, data, mlir::ValueRange(),
+      sizesOf(axes), mlir::ArrayAttr(), mlir::ValueRange(), false, mlir::FlatSymbolRefAttr()));
 }
 
 Val Intrinsics::decode(Args args, dsl::SourceRange range) {
@@ -240,9 +240,9 @@ Val Intrinsics::decode(Args args, dsl::SourceRange range) {
   mlir::Type channel =
       depth == 32 ? mlir::Type(base.getF32Type())
                   : mlir::IntegerType::get(&context, unsigned(depth), mlir::IntegerType::Unsigned);
-  auto op =
-      base.create<pipe::DecodeOp>(here, tensorOf(channel, axes), medium, format, data.ir, frames,
-                                  sizesOf(axes), mlir::ArrayAttr(), mlir::ValueRange(), orient);
+  auto op = base.create<pipe::DecodeOp>(here, tensorOf(channel, axes), medium, format, data.ir,
+                                        frames, sizesOf(axes), mlir::ArrayAttr(),
+                                        mlir::ValueRange(), orient, mlir::FlatSymbolRefAttr());
   if (isClip)
     explainClip(op, constantInt(frames[1]));
   return tensor(op);

@@ -70,5 +70,6 @@ Val Intrinsics::decodeNumbers(Args args, dsl::SourceRange range) {
         rest, bytes);
   return tensor(base.create<pipe::DecodeOp>(here, tensorOf(type.element, axes), "numbers", order,
                                             args[0].value.ir, mlir::ValueRange(skip), sizesOf(axes),
-                                            mlir::ArrayAttr(), mlir::ValueRange(), false));
+                                            mlir::ArrayAttr(), mlir::ValueRange(), false,
+                                            mlir::FlatSymbolRefAttr()));
 }

@@ -54,6 +54,15 @@ func.func @a_region_is_along_axes_of_the_result(%b: !pipe.bytes, %n: i64) {
 
 // -----
 
+// decode, C3.
+func.func @planes_of_gray(%b: !pipe.bytes, %n: i64) {
+  // expected-error @below {{has no planes: they are those of an image of any size in rgb of ui8}}
+  %0 = pipe.decode "image" "gray" %b sizes(%n, %n) planes @planes : !pipe.tensor<u8[h=?, w=?]>
+  return
+}
+
+// -----
+
 // decode, C1.
 func.func @a_medium_is_known(%b: !pipe.bytes, %n: i64) {
   // expected-error @below {{knows no medium `smell`}}

@@ -38,6 +38,8 @@ func.func @media(%data: !pipe.bytes, %first: i64) {
   %0 = pipe.probe "image" "height" %data : i64
   // CHECK: pipe.decode "image" "rgb" orient %{{.*}} sizes(%{{.*}}, %{{.*}}) region ["h", "w"](%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) : <u8[h=?, w=?, c=3:rgb]>
   %1 = pipe.decode "image" "rgb" orient %data sizes(%0, %0) region ["h", "w"] (%first, %first, %0, %0) : !pipe.tensor<u8[h=?, w=?, c=3:rgb]>
+  // CHECK: pipe.decode "image" "rgb" %{{.*}} sizes(%{{.*}}, %{{.*}}) planes @planes : <u8[h=?, w=?, c=3:rgb]>
+  %p = pipe.decode "image" "rgb" %data sizes(%0, %0) planes @planes : !pipe.tensor<u8[h=?, w=?, c=3:rgb]>
   // CHECK: pipe.decode "video" "rgb" %{{.*}} asked(%{{.*}}, %{{.*}}) sizes(%{{.*}}, %{{.*}}) : <u8[t=16, h=?, w=?, c=3:rgb]>
   %2 = pipe.decode "video" "rgb" %data asked(%first, %first) sizes(%0, %0) : !pipe.tensor<u8[t=16, h=?, w=?, c=3:rgb]>
   return

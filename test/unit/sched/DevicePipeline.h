@@ -131,34 +131,51 @@ struct DevicePipeline {
       plan::KernelT &kernel = *pipeline.plan.kernels[size_t(step->kernel)];
       step->device = true;
       step->stage = last + 1;
-      kernel.device = std::make_unique<plan::DeviceKernelT>();
-      kernel.device->name = kernel.name;
-      kernel.device->threads = 32;
-      auto &record = kernel.device->record;
-      record.emplace_back(RecordValue::entry, 0, 0, 0);
-      const size_t inputs = step->inputs.size(), tensors = inputs + step->outputs.size();
-      for (size_t i = 0; i < tensors; ++i) {
-        const int buffer = i < inputs ? step->inputs[i]->buffer : step->outputs[i - inputs];
-        const int axes = int(pipeline.plan.buffers[size_t(buffer)]->dims.size()) +
-                         (i < inputs && step->inputs[i]->all);
-        record.emplace_back(RecordValue::data, 0, 0, uint16_t(i));
-        for (int axis = 0; axis < HostFunctions::rank; ++axis) {
-          // Strides of elements of one byte: the functions count bytes. What is not there reads as
-          // any number.
-          for (auto [value, shift] :
-               {std::pair(RecordValue::extent, 0), std::pair(RecordValue::stride, 1)})
-            record.emplace_back(axes ? value : RecordValue::entry,
-                                uint8_t(axes ? std::min(axis, axes - 1) : 0),
-                                uint8_t(axes ? shift : 0), uint16_t(axes ? i : 0));
-        }
-      }
-      for (size_t i = 0; i < step->scalars.size(); ++i)
-        record.emplace_back(RecordValue::scalar, 0, 0, uint16_t(i));
-      record.emplace_back(RecordValue::scratch, 0, 0, 0);
-      functions[kernel.name] = {pipeline.code[size_t(step->kernel)], tensors, step->scalars.size()};
+      std::vector<int> axes;
+      for (const auto &access : step->inputs)
+        axes.push_back(int(pipeline.plan.buffers[size_t(access->buffer)]->dims.size()) +
+                       access->all);
+      for (int32_t buffer : step->outputs)
+        axes.push_back(int(pipeline.plan.buffers[size_t(buffer)]->dims.size()));
+      putOnDevice(kernel, pipeline.code[size_t(step->kernel)], axes, step->scalars.size());
     }
     if (join)
       joinSteps(first);
+  }
+
+  /// Decodes give planes of files that have them, of which `function` makes the pixels.
+  void crossAsPlanes(pst_kernel function) {
+    pipeline.plan.planes = pipeline.kernel(function);
+    putOnDevice(*pipeline.plan.kernels.back(), function, {2, 2, 2, 3}, 4);
+    for (const auto &decode : pipeline.plan.decodes)
+      decode->planes = true;
+  }
+
+  /// A kernel of tensors with so many axes each.
+  void putOnDevice(plan::KernelT &kernel, pst_kernel function, const std::vector<int> &ranks,
+                   size_t scalars) {
+    kernel.device = std::make_unique<plan::DeviceKernelT>();
+    kernel.device->name = kernel.name;
+    kernel.device->threads = 32;
+    auto &record = kernel.device->record;
+    record.emplace_back(RecordValue::entry, 0, 0, 0);
+    for (size_t i = 0; i < ranks.size(); ++i) {
+      const int axes = ranks[i];
+      record.emplace_back(RecordValue::data, 0, 0, uint16_t(i));
+      for (int axis = 0; axis < HostFunctions::rank; ++axis) {
+        // Strides of elements of one byte: the functions count bytes. What is not there reads as
+        // any number.
+        for (auto [value, shift] :
+             {std::pair(RecordValue::extent, 0), std::pair(RecordValue::stride, 1)})
+          record.emplace_back(axes ? value : RecordValue::entry,
+                              uint8_t(axes ? std::min(axis, axes - 1) : 0),
+                              uint8_t(axes ? shift : 0), uint16_t(axes ? i : 0));
+      }
+    }
+    for (size_t i = 0; i < scalars; ++i)
+      record.emplace_back(RecordValue::scalar, 0, 0, uint16_t(i));
+    record.emplace_back(RecordValue::scratch, 0, 0, 0);
+    functions[kernel.name] = {function, ranks.size(), scalars};
   }
 
   /// In the order in which they run, which is theirs: all are in one stage.

@@ -2,6 +2,7 @@
 //
 // The last stage of a batch on a simulated GPU. Samples are the host's, whatever the pace, and
 // whatever fails.
+#include "test/unit/runtime/JpegFiles.h"
 #include "test/unit/sched/DevicePipeline.h"
 
 #include <gmock/gmock.h>
@@ -29,14 +30,16 @@ std::vector<std::string> twoEpochs(Session &session, std::string *error = nullpt
 
 /// Both deliver the same, at any pace of the device, and nothing is left.
 void expectTheHostsSamples(const Pipeline &pipeline, const SessionOptions &options, int seeds = 20,
-                           size_t first = 0) {
+                           size_t first = 0, pst_kernel planes = nullptr) {
   auto host = pipeline.open(options);
   ASSERT_TRUE(host) << host.error().message;
   const std::vector<std::string> expected = twoEpochs(**host);
   ASSERT_GT(expected.size(), 4u);
   const std::vector<BadSample> bad = (*host)->badSamples();
   for (int seed = 0; seed < 2 * seeds; ++seed) {
-    const DevicePipeline onDevice(pipeline, first, seed >= seeds, seed % 2);
+    DevicePipeline onDevice(pipeline, first, seed >= seeds, seed % 2);
+    if (planes)
+      onDevice.crossAsPlanes(planes);
     FakeDriver driver(onDevice.driver(uint64_t(seed)));
     {
       SessionOptions wanted = options;
@@ -189,6 +192,79 @@ TEST(DeviceStage, RegionsOfPicturesCross) {
   FakeFileSystem files;
   fillFolder(files, 11);
   expectTheHostsSamples(folderPipeline(), folderOptions(files), 8);
+}
+
+/// Pixels of planes, as libjpeg makes them.
+int32_t pixelsOfPlanes(pst_kernel_args *args) {
+  const pst_tensor *planes = args->tensors, &out = planes[3];
+  const int64_t *phase = args->scalars, *halved = args->scalars + 2;
+  auto at = [](const pst_tensor &plane, int64_t y, int64_t x) {
+    y = std::clamp<int64_t>(y, 0, plane.extent[0] - 1);
+    x = std::clamp<int64_t>(x, 0, plane.extent[1] - 1);
+    return int(static_cast<const uint8_t *>(plane.data)[y * plane.stride[0] + x]);
+  };
+  auto chroma = [&](const pst_tensor &plane, int64_t y, int64_t x) {
+    y += phase[0], x += phase[1];
+    auto beside = [](int64_t i) { return i / 2 + (i % 2 ? 1 : -1); };
+    if (!halved[0] && !halved[1])
+      return at(plane, y, x) - 128;
+    if (!halved[0])
+      return ((3 * at(plane, y, x / 2) + at(plane, y, beside(x)) + (x % 2 ? 2 : 1)) >> 2) - 128;
+    auto sum = [&](int64_t column) {
+      return 3 * at(plane, y / 2, column) + at(plane, beside(y), column);
+    };
+    if (!halved[1])
+      return ((sum(x) + (y % 2 ? 2 : 1)) >> 2) - 128;
+    return ((3 * sum(x / 2) + sum(beside(x)) + (x % 2 ? 7 : 8)) >> 4) - 128;
+  };
+  for (int64_t y = 0; y < out.extent[0]; ++y)
+    for (int64_t x = 0; x < out.extent[1]; ++x) {
+      const int light = at(planes[0], y, x);
+      const int blue = chroma(planes[1], y, x), red = chroma(planes[2], y, x);
+      auto *pixel = static_cast<uint8_t *>(out.data) + y * out.stride[0] + x * out.stride[1];
+      auto put = [&](int sum) {
+        *pixel++ = uint8_t(std::clamp(light + ((sum + 32768) >> 16), 0, 255));
+      };
+      put(91881 * red);
+      put(-22554 * blue - 46802 * red);
+      put(116130 * blue);
+    }
+  return 0;
+}
+
+/// Photos of all samplings, beside files that have no planes, and one that is cut off.
+TEST(DeviceStage, PlanesCross) {
+  FakeFileSystem files;
+  fillFolder(files, 4);
+  std::mt19937 random(5);
+  for (const auto &[name, across, down] :
+       {std::tuple("420", 2, 2), {"422", 2, 1}, {"440", 1, 2}, {"444", 1, 1}, {"411", 4, 1}})
+    for (int i = 0; i < 3; ++i) {
+      const JpegRecipe recipe{.name = name, .factors = {{{across, down}, {1, 1}, {1, 1}}}};
+      files.addFile("/data/dog/" + recipe.name + char('a' + i) + ".jpg",
+                    randomJpeg(recipe, 30 + 7 * i, 41 - i, random));
+    }
+  auto cut = randomJpeg({.name = "420", .factors = {{{2, 2}, {1, 1}, {1, 1}}}}, 60, 60, random);
+  cut.resize(cut.size() * 2 / 3);
+  files.addFile("/data/cat/cut.jpg", cut);
+  Pipeline p = folderPipeline();
+  p.plan.substitute = 0.9;
+  p.plan.steps[0]->scalars = {11, 12, 13, 14};
+  // Of all pixels of the region, so that none may be wrong.
+  p.code[size_t(p.plan.steps[0]->kernel)] = [](pst_kernel_args *args) -> int32_t {
+    const pst_tensor &in = args->tensors[0];
+    auto *to = static_cast<uint8_t *>(args->tensors[1].data);
+    for (int64_t c = 0; c < 3; ++c) {
+      uint32_t sum = 1;
+      for (int64_t y = args->scalars[0]; y < args->scalars[2]; ++y)
+        for (int64_t x = args->scalars[1]; x < args->scalars[3]; ++x)
+          sum = sum * 31 + static_cast<const uint8_t *>(
+                               in.data)[y * in.stride[0] + x * in.stride[1] + c * in.stride[2]];
+      to[c] = uint8_t(sum >> 24);
+    }
+    return 0;
+  };
+  expectTheHostsSamples(p, folderOptions(files), 8, 0, pixelsOfPlanes);
 }
 
 TEST(DeviceStage, BadSamplesGetTheHostsSubstitutes) {

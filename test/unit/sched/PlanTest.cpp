@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "test/unit/sched/Pipelines.h"
+#include "test/unit/sched/DevicePipeline.h"
 
 #include <functional>
 #include <random>
@@ -165,6 +165,56 @@ TEST(PlanCheck, EveryRuleHasItsMessage) {
     auto plan = Plan::make(pipeline.plan);
     ASSERT_FALSE(plan) << fault.finding;
     EXPECT_EQ(plan.error().code, Code::Corrupt);
+    EXPECT_EQ(plan.error().message, std::string("damaged plan: ") + fault.finding);
+  }
+}
+
+TEST(PlanCheck, PlanesHaveAKernelAndNoOtherReader) {
+  auto pipeline = [] {
+    Pipeline p = DevicePipeline(folderPipeline()).pipeline;
+    auto kernel = std::make_unique<plan::KernelT>();
+    kernel->name = "planes";
+    kernel->device = std::make_unique<plan::DeviceKernelT>();
+    kernel->device->name = "planes";
+    kernel->device->threads = 32;
+    kernel->device->record = {{plan::RecordValue::entry, 0, 0, 0},
+                              {plan::RecordValue::stride, 0, 1, 3},
+                              {plan::RecordValue::extent, 1, 0, 2},
+                              {plan::RecordValue::scalar, 0, 0, 3}};
+    p.plan.planes = int(p.plan.kernels.size());
+    p.plan.kernels.push_back(std::move(kernel));
+    p.plan.decodes[0]->planes = true;
+    return p;
+  };
+  EXPECT_TRUE(Plan::make(pipeline().plan));
+  auto record = [](auto &p) -> auto & { return p.kernels[size_t(p.planes)]->device->record; };
+  const std::vector<Fault> faults = {
+      {"kernel of planes 0 names kernel 9 of 3", [](auto &p) { p.planes = 9; }},
+      {"kernel of planes 0 is no kernel of a device without scratch",
+       [](auto &p) { p.kernels[size_t(p.planes)]->device.reset(); }},
+      {"kernel of planes 0 is no kernel of a device without scratch",
+       [](auto &p) { p.kernels[size_t(p.planes)]->scratch_fixed = 64; }},
+      {"kernel of planes 0 is told of argument 4",
+       [&](auto &p) { record(p).emplace_back(plan::RecordValue::data, 0, 0, 4); }},
+      {"kernel of planes 0 is told of argument 4",
+       [&](auto &p) { record(p).emplace_back(plan::RecordValue::scalar, 0, 0, 4); }},
+      {"kernel of planes 0 is told of axis 2",
+       [&](auto &p) { record(p).emplace_back(plan::RecordValue::extent, 2, 0, 1); }},
+      {"kernel of planes 0 is told of axis 3",
+       [&](auto &p) { record(p).emplace_back(plan::RecordValue::extent, 3, 0, 3); }},
+      {"decode 0 has no planes", [](auto &p) { p.planes = -1; }},
+      {"decode 0 has no planes", [](auto &p) { p.buffers[0]->type = DType::u16; }},
+      {"step 0 reads planes on the host",
+       [](auto &p) {
+         p.steps[0]->device = false;
+         p.kernels[size_t(p.steps[0]->kernel)]->device.reset();
+       }},
+  };
+  for (const Fault &fault : faults) {
+    Pipeline broken = pipeline();
+    fault.make(broken.plan);
+    auto plan = Plan::make(broken.plan);
+    ASSERT_FALSE(plan) << fault.finding;
     EXPECT_EQ(plan.error().message, std::string("damaged plan: ") + fault.finding);
   }
 }
