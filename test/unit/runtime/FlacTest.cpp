@@ -112,11 +112,12 @@ public:
     const MediumRequest request{
         plan::DType::f32, isMono ? "mono" : "channels", false, {extents, rank}, {box, rank}, {}};
     const auto layout = medium->layout(request);
-    if (!layout || layout->bytes > 1 << 26) {
+    const int64_t whole = layout ? layout->strides[0] * extents[0] : 0;
+    if (!layout || whole > 1 << 26) {
       status = Error{Code::Limit, "too long"};
       return {};
     }
-    std::vector<float> out(size_t(layout->bytes) / 4, untouched);
+    std::vector<float> out(size_t(whole) / 4, untouched);
     status = medium->decode(input, request, *layout, reinterpret_cast<uint8_t *>(out.data()));
     return status ? out : std::vector<float>();
   }

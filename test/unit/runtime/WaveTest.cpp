@@ -152,7 +152,7 @@ TEST(Wave, AnyRangeIsThatOfTheWhole) {
                                       {box, rank},
                                       {}};
           const auto layout = medium->layout(request);
-          std::vector<uint8_t> out(size_t(layout->bytes), 0xEE);
+          std::vector<uint8_t> out(size_t(layout->strides[0] * extents[0]), 0xEE);
           EXPECT_TRUE(medium->decode(from, request, *layout, out.data()));
           return out;
         };
