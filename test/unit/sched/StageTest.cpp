@@ -116,9 +116,9 @@ TEST(Stages, ConstantStepsRunOnceForAThread) {
     p.step(p.kernel(sumKernel), {read}, {out}, {10, 9}).guard = 11;
     SessionOptions options = valueOptions(wanted.values);
     options.threads = 1;
-    auto session = p.open(options);
-    ASSERT_TRUE(session) << session.error().message;
     tableRuns = readerRuns = 0;
+    auto session = p.open(options); // begins to work
+    ASSERT_TRUE(session) << session.error().message;
     int64_t row = 0;
     for (int64_t seen = 0; seen < int64_t(wanted.values.size());) {
       auto batch = (*session)->next();
