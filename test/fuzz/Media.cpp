@@ -7,6 +7,7 @@
 #include "runtime/core/DType.h"
 #include "runtime/media/Medium.h"
 
+#include <algorithm>
 #include <memory>
 
 using namespace penstock;
@@ -21,13 +22,19 @@ constexpr uint8_t untouched = 0xEE;
 std::vector<uint8_t> decoded(Medium &medium, const MediumInput &input,
                              const MediumRequest &request) {
   const auto layout = medium.layout(request);
-  if (!layout || layout->bytes > 1 << 20)
+  if (!layout)
+    return {};
+  const int64_t all = request.rank() ? layout->strides[0] * request.extents[0] : layout->bytes;
+  if (all > 1 << 20)
     return {};
   // Exactly as much as the medium asks for, so that a sanitizer sees what is written beyond.
   std::vector<uint8_t> out(size_t(layout->bytes), untouched);
   const Status status = medium.decode(input, request, *layout, out.data() + layout->offset);
-  if (status)
-    return out;
+  if (status) {
+    std::vector<uint8_t> whole(size_t(all), untouched);
+    std::ranges::copy(out, whole.begin() - layout->offset);
+    return whole;
+  }
   require(!status.error().message.empty(), "a refusal has a reason");
   return {};
 }
