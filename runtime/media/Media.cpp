@@ -37,10 +37,6 @@ std::optional<MediumLayout> denseLayout(const MediumRequest &request) {
     if (__builtin_mul_overflow(layout.bytes, request.extents[axis], &layout.bytes))
       return std::nullopt;
   }
-  if (request.rank() > 0) { // no overflow: less than the whole
-    layout.bytes = layout.strides[0] * (request.box[0].high - request.box[0].low);
-    layout.offset = -layout.strides[0] * request.box[0].low;
-  }
   return layout;
 }
 

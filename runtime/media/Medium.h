@@ -53,16 +53,15 @@ struct MediumRequest {
   size_t rank() const { return extents.size(); }
 };
 
-/// Where the whole result would lie: element (i, j, ...) at offset + i * strides[0] + j *
-/// strides[1] + ..., in bytes. Of that, `bytes` are there, which hold the box; `offset` is below 0
-/// where it begins before them.
+/// Where the whole result would lie: element (i, j, ...) at i * strides[0] + j *
+/// strides[1] + ..., in bytes, behind the first `offset` of `bytes`.
 struct MediumLayout {
   int64_t strides[PST_MAX_RANK] = {};
   int64_t bytes = 0, offset = 0;
 };
 
-/// The elements one behind the other, of which those are there that the box has along the first
-/// axis; nothing where 64 bits are too few.
+/// The elements one behind the other; nothing where 64 bits are too few. There are those outside of
+/// the box, too: a kernel may load them with others, and nobody writes them.
 std::optional<MediumLayout> denseLayout(const MediumRequest &request);
 
 /// What a medium uses of the thread and the sample that it decodes for.

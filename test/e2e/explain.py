@@ -60,10 +60,15 @@ class Explain(ToolTest):
                 continue
             with self.subTest(path=os.path.basename(path)):
                 told = json.loads(self.run_tool("explain", path, "--transfer", "all", "--json").stdout)
-                pixels, resampled, final = told["levels"]
-                self.assertIn(told["auto"], ("pixels", "resampled", "final"))
-                whole = [level["host"]["operations"] + level["gpu"]["operations"] for level in told["levels"]]
-                for level, operations in zip(told["levels"], whole):
+                *planes, pixels, resampled, final = told["levels"]  # planes where there are pictures
+                self.assertIn(told["auto"], [level["name"] for level in told["levels"]])
+                for level in planes:
+                    self.assertEqual((level["name"], level["host"]["decoded"]), ("planes", pixels["host"]["decoded"]))
+                    self.assertLess(level["bytes"], pixels["bytes"])
+                    self.assertEqual(level["gpu"]["launches"], pixels["gpu"]["launches"] + 1)
+                levels = [pixels, resampled, final]
+                whole = [level["host"]["operations"] + level["gpu"]["operations"] for level in levels]
+                for level, operations in zip(levels, whole):
                     self.assertEqual(level["host"]["decoded"], pixels["host"]["decoded"])
                     self.assertAlmostEqual(level["bytes"], sum(part["bytes"] for part in level["crossing"]), delta=len(level["crossing"]))
                     self.assertAlmostEqual(operations / whole[0], 1, delta=0.5) if whole[0] else self.assertEqual(operations, 0)

@@ -45,10 +45,7 @@ TEST(Numbers, AnyBoxIsThatOfTheWhole) {
                                 {&skip, 1}};
     const auto layout = host.numbers->layout(request);
     ASSERT_TRUE(layout);
-    const int64_t row = rank ? layout->strides[0] : 2;
-    EXPECT_EQ(layout->bytes, rank ? row * (box[0].high - box[0].low) : row);
-    EXPECT_EQ(layout->offset, rank ? -row * box[0].low : 0);
-    std::vector<uint8_t> out(size_t(2 * count), 0xEE); // the whole, though none is needed
+    std::vector<uint8_t> out(size_t(layout->bytes), 0xEE);
     ASSERT_TRUE(host.numbers->decode(input, request, *layout, out.data()));
     for (int64_t i = 0; i < count; ++i) {
       int64_t rest = i;
