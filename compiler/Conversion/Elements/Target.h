@@ -73,7 +73,7 @@ concept ElementTarget = requires(
   { t.elementOr(value, value, at, at, make) } -> std::same_as<NumberOf<T>>;
   /// The first before `value` places, behind them the second, from there on.
   { t.split(place, value, type, read, read) } -> std::same_as<NumberOf<T>>;
-  /// Arm `index` of a number of them, clamped; or the arm of `op` that is settled.
+  /// Arm `index` of a number of them, clamped; or the specialized arm of `op`.
   { t.oneOf(op, index, number, type, arm) } -> std::same_as<NumberOf<T>>;
   /// A loop over the places along an axis of a tensor.
   { t.accumulate(value, number, numbers, step) } -> std::same_as<llvm::SmallVector<NumberOf<T>>>;

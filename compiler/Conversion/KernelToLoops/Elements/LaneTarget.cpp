@@ -146,8 +146,8 @@ LaneValue LaneTarget::split(const Index &place, Value extent, Type type, Make<In
 LaneValue LaneTarget::oneOf(Operation *op, llvm::function_ref<Index()> index, int64_t count,
                             Type type, Make<int64_t> arm) const {
   auto [ctx, b, l, m] = site.parts();
-  if (auto settled = site.specializedArm(op))
-    return arm(*settled);
+  if (auto specialized = site.specializedArm(op))
+    return arm(*specialized);
   const Index taken = index();
   if (auto number = known(taken); number && *number >= 0 && *number < count)
     return arm(*number);
