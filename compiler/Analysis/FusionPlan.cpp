@@ -105,7 +105,8 @@ private:
   std::vector<Contents> held;
 };
 
-/// Filters that no sample has a part in are a kernel of their own then, which runs once.
+/// Filters that no sample has a part in are a kernel of their own then, whose result a thread keeps
+/// (runtime/sched/ConstantSteps).
 static bool isLargeMatrix(Operation *user, Value tensor) {
   auto contract = llvm::dyn_cast<ContractOp>(user);
   if (!contract || tensor != contract.getMatrix())

@@ -83,6 +83,18 @@ struct Fault {
   std::function<void(plan::PlanT &)> make;
 };
 
+/// Each fault in a plan of its own has its message.
+void expectFindings(const std::vector<Fault> &faults, const std::function<Pipeline()> &pipeline) {
+  for (const Fault &fault : faults) {
+    Pipeline broken = pipeline();
+    fault.make(broken.plan);
+    auto plan = Plan::make(broken.plan);
+    ASSERT_FALSE(plan) << fault.finding;
+    EXPECT_EQ(plan.error().code, Code::Corrupt);
+    EXPECT_EQ(plan.error().message, std::string("damaged plan: ") + fault.finding);
+  }
+}
+
 TEST(PlanCheck, EveryRuleHasItsMessage) {
   const std::vector<Fault> faults = {
       {"plan 0 has 4 slots", [](auto &p) { p.slots = 4; }},
@@ -159,14 +171,7 @@ TEST(PlanCheck, EveryRuleHasItsMessage) {
       {"batch 0 has 0 samples", [](auto &p) { p.batch->size = 0; }},
       {"plan 0 has no batch", [](auto &p) { p.batch.reset(); }},
   };
-  for (const Fault &fault : faults) {
-    Pipeline pipeline = folderPipeline();
-    fault.make(pipeline.plan);
-    auto plan = Plan::make(pipeline.plan);
-    ASSERT_FALSE(plan) << fault.finding;
-    EXPECT_EQ(plan.error().code, Code::Corrupt);
-    EXPECT_EQ(plan.error().message, std::string("damaged plan: ") + fault.finding);
-  }
+  expectFindings(faults, [] { return folderPipeline(); });
 }
 
 TEST(PlanCheck, PlanesHaveAKernelAndNoOtherReader) {
@@ -210,13 +215,7 @@ TEST(PlanCheck, PlanesHaveAKernelAndNoOtherReader) {
          p.kernels[size_t(p.steps[0]->kernel)]->device.reset();
        }},
   };
-  for (const Fault &fault : faults) {
-    Pipeline broken = pipeline();
-    fault.make(broken.plan);
-    auto plan = Plan::make(broken.plan);
-    ASSERT_FALSE(plan) << fault.finding;
-    EXPECT_EQ(plan.error().message, std::string("damaged plan: ") + fault.finding);
-  }
+  expectFindings(faults, pipeline);
 }
 
 TEST(PlanCheck, CodecsHaveWhatTheyReadAndWrite) {
@@ -251,13 +250,7 @@ TEST(PlanCheck, CodecsHaveWhatTheyReadAndWrite) {
       {"step 1 does not fit its codec", [](auto &p) { p.buffers[2]->type = DType::i8; }},
       {"step 1 does not fit its codec", [](auto &p) { p.steps[1]->inputs[0]->buffer = 2; }},
   };
-  for (const Fault &fault : faults) {
-    Pipeline broken = pipeline();
-    fault.make(broken.plan);
-    auto plan = Plan::make(broken.plan);
-    ASSERT_FALSE(plan) << fault.finding;
-    EXPECT_EQ(plan.error().message, std::string("damaged plan: ") + fault.finding);
-  }
+  expectFindings(faults, pipeline);
 }
 
 } // namespace
