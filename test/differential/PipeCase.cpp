@@ -31,8 +31,32 @@ static void writeBytes(const fs::path &path, const std::vector<uint8_t> &bytes,
              static_cast<std::streamsize>(bytes.size()));
 }
 
-/// The first batch of epoch 0, with the seed that the text states.
+namespace {
+/// A table with its rows over and over.
+class Repeated final : public Table {
+public:
+  Repeated(std::shared_ptr<Table> table, int64_t rows) : table(std::move(table)), rows(rows) {}
+  int64_t length() const override { return rows; }
+  Field field(int64_t row, const std::string &name) const override {
+    return table->field(row % table->length(), name);
+  }
+
+private:
+  std::shared_ptr<Table> table;
+  int64_t rows;
+};
+} // namespace
+
+/// The first batch of epoch 0, with the seed that the text states. A batch may have more samples
+/// than its table has rows, of several epochs; the files then have a row for each.
 static BatchInputs firstBatch(BatchInputs inputs) {
+  const std::shared_ptr<Table> table = inputs.open("raw", {});
+  if (table->length() < std::ssize(inputs.positions)) {
+    const auto repeated = std::make_shared<Repeated>(table, std::ssize(inputs.positions));
+    inputs.open = [repeated](const std::string &, const std::map<std::string, Field> &) {
+      return repeated;
+    };
+  }
   inputs.seed = 7;
   inputs.epoch = 0;
   inputs.batchPosition = 0;
