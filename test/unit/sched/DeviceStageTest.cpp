@@ -232,7 +232,7 @@ int32_t pixelsOfPlanes(pst_kernel_args *args) {
   return 0;
 }
 
-/// Photos of all samplings, beside files that have no planes, and one that is cut off.
+/// Photos of all samplings, beside files that have no planes, and some that are cut off.
 TEST(DeviceStage, PlanesCross) {
   FakeFileSystem files;
   fillFolder(files, 4);
@@ -246,7 +246,9 @@ TEST(DeviceStage, PlanesCross) {
     }
   auto cut = randomJpeg({.name = "420", .factors = {{{2, 2}, {1, 1}, {1, 1}}}}, 60, 60, random);
   cut.resize(cut.size() * 2 / 3);
-  files.addFile("/data/cat/cut.jpg", cut);
+  // Several, some of whose substitutes have no planes.
+  for (const char *name : {"one", "two", "three", "four", "five", "six"})
+    files.addFile("/data/cat/" + std::string(name) + ".jpg", cut);
   Pipeline p = folderPipeline();
   p.plan.substitute = 0.9;
   p.plan.steps[0]->scalars = {11, 12, 13, 14};
@@ -309,15 +311,21 @@ Pipeline chainedPipeline() {
     }),
                   {from}, {to}, {8});
   };
+  const auto source = [&](int to) {
+    p.step(p.kernel([](pst_kernel_args *args) -> int32_t {
+      *static_cast<int64_t *>(args->tensors[0].data) = args->scalars[0];
+      return 0;
+    }),
+           {}, {to}, {8});
+  };
   const int begin = temporary(0), one = temporary(1), other = temporary(2), last = temporary(0);
-  p.step(p.kernel([](pst_kernel_args *args) -> int32_t {
-    *static_cast<int64_t *>(args->tensors[0].data) = args->scalars[0];
-    return 0;
-  }),
-         {}, {begin}, {8});
+  source(begin);
   step(begin, one);
   step(one, other);
   step(one, last); // where `begin` was
+  const int again = temporary(1);
+  source(again); // where `one` was: nothing but what still reads that has to be waited for
+  step(again, p.output("again", DType::i64, {1}));
   const int odd = temporary(1);
   step(other, odd).guard = 9; // where `one` was
   const int chosen = p.buffer(plan::BufferKind::alias, DType::i64, {1});
