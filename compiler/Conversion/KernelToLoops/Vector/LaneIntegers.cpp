@@ -35,6 +35,26 @@ static Value quotientOfSmall(const Lanes &l, Value x, double divisor, double mos
   return {};
 }
 
+Value penstock::conversion::furtherIndex(const Lanes &l, Value index, int64_t by) {
+  const auto neverNegative = arith::IntegerOverflowFlags::nsw | arith::IntegerOverflowFlags::nuw;
+  return l.b.create<arith::AddIOp>(l.loc, index, l.i64(by), neverNegative);
+}
+
+/// A dividend that is a furtherIndex() by whole multiples of the divisor, without those, and how
+/// many they are: indices a period apart have the same remainder.
+static std::pair<Value, int64_t> withoutMultiples(const Lanes &l, Value x, int64_t divisor) {
+  auto product = x.getDefiningOp<arith::MulIOp>();
+  const auto factor = product ? Lanes::constantOf(product.getRhs()) : 1;
+  auto sum = (product ? product.getLhs() : x).getDefiningOp<arith::AddIOp>();
+  if (!factor || *factor < 1 || !sum ||
+      !bitEnumContainsAll(sum.getOverflowFlags(), arith::IntegerOverflowFlags::nuw))
+    return {x, 0};
+  const int64_t by = *Lanes::constantOf(sum.getRhs()) * *factor;
+  if (by % divisor != 0)
+    return {x, 0};
+  return {product ? l.mul(sum.getLhs(), product.getRhs()) : sum.getLhs(), by / divisor};
+}
+
 /// What division and remainder give, also by 0 and -1.
 static Value dividedBy(const Lanes &l, BinaryKind kind, const LaneValue &a, const LaneValue &c) {
   Value x = a.value, y = c.value;
@@ -58,10 +78,15 @@ static Value dividedBy(const Lanes &l, BinaryKind kind, const LaneValue &a, cons
   if (Value quotient =
           isDiv && isKnown ? quotientOfSmall(l, x, c.range.low, a.range.high) : Value())
     v = quotient;
-  else if (isNatural)
+  else if (isNatural) {
+    int64_t multiples = 0;
+    if (isKnown && c.range.low >= 1 && c.range.low < 1e9)
+      std::tie(x, multiples) = withoutMultiples(l, x, static_cast<int64_t>(c.range.low));
     v = isDiv ? l.b.create<arith::DivUIOp>(l.loc, x, safe).getResult()
               : l.b.create<arith::RemUIOp>(l.loc, x, safe).getResult();
-  else
+    if (isDiv && multiples)
+      v = l.add(v, l.i64(multiples));
+  } else
     v = isDiv ? l.divS(x, safe) : l.remS(x, safe);
   if (maybeMinus && isDiv)
     v = l.pick(isMinus, l.b.create<arith::SubIOp>(l.loc, zero, x), v);

@@ -168,4 +168,8 @@ private:
 /// The bits of an f16 or bf16 from outside, where a NaN may have any; in registers it is canonical.
 mlir::Value canonicalBits(const Lanes &l, mlir::Value bits, mlir::Type storage);
 
+/// An index that is `by` further on than another one; neither is negative. Divisions by what `by`
+/// is a multiple of go back to that one.
+mlir::Value furtherIndex(const Lanes &l, mlir::Value index, int64_t by);
+
 } // namespace penstock::conversion

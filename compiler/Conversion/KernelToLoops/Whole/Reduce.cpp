@@ -7,6 +7,7 @@
 // live in registers where it is known how they meet the rows, else in memory, and no vector
 // width can change the result.
 #include "compiler/Conversion/KernelToLoops/Whole/Reduce.h"
+#include "compiler/Analysis/RowPeriod.h"
 #include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
 #include "compiler/Conversion/KernelToLoops/Elements/Scalars.h"
 #include "compiler/Conversion/KernelToLoops/Nest/Nest.h"
@@ -84,6 +85,7 @@ struct Reduction {
   bool vectors = false;               ///< sums of floats in the lanes
   bool vector = false, later = false; ///< other kinds, whose zeros are resolved in the end
   int64_t rows = 1;                   ///< results that are made side by side
+  int64_t apart = 1;                  ///< along the last kept axis
 
   void bind(SmallVector<Index> &at, ArrayRef<Value> inner) {
     for (auto [i, index] : llvm::enumerate(inner)) // without the last, for lanes
@@ -99,7 +101,6 @@ struct Reduction {
   SmallVector<LaneValue> exactInLanes(SmallVector<Index> &at);
   SmallVector<LaneValue> sumsInLanes(SmallVector<Index> &at);
   void store(ArrayRef<Value> where);
-  void storeRows(ArrayRef<Value> where, Value extent, int64_t together);
 };
 } // namespace
 
@@ -212,9 +213,10 @@ void Reduction::store(ArrayRef<Value> where) {
   if (rows > 1) {
     Beside next{kept.back(), {}};
     for (int64_t row = 0; row < rows; ++row)
-      next.places.push_back(m.uniform(l.add(where.back(), l.i64(row))));
+      next.places.push_back(m.uniform(apart == 1 ? l.add(where.back(), l.i64(row))
+                                                 : furtherIndex(l, where.back(), row * apart)));
     final = sumsOfLanes(site, sumVectors(site, op, at, over, next, overExtents), element);
-    to.back() = {where.back(), 1, {}, {}};
+    to.back() = {where.back(), apart, {}, {}};
     const Site stored = site.withLanes(rows);
     stored.m.store(buffer, to, stored.m.l.cast(CastMode::value, final, result));
     return;
@@ -231,25 +233,6 @@ void Reduction::store(ArrayRef<Value> where) {
     final = vector ? storeChannels(exactInLanes(at)) : exactOneByOne(at);
   }
   m.store(buffer, to, l.cast(CastMode::value, final, result));
-}
-
-/// The same for all indices of the last kept axis, `together` at a time. The last ones overlap
-/// those before them, since all is pure; of as many as are known when running, the rest goes one by
-/// one.
-void Reduction::storeRows(ArrayRef<Value> where, Value extent, int64_t together) {
-  const auto known = Lanes::constantOf(extent);
-  Value whole = known ? extent : l.andInt(extent, l.i64(-together));
-  auto storeFrom = [&](Value from, Value to, int64_t step) {
-    rows = step;
-    forLoop(site, from, to, step, [&](Value first) {
-      SmallVector<Value> all(where);
-      all.push_back(known && *known % step ? l.minS(first, l.i64(*known - step)) : first);
-      store(all);
-    });
-  };
-  storeFrom(l.i64(0), whole, together);
-  if (!known)
-    storeFrom(whole, extent, 1);
 }
 
 /// The last axes, as many as are one run, become one.
@@ -332,7 +315,14 @@ static LogicalResult emitReduce(const Site &site, ReduceOp op) {
     if (rows == 1)
       r.store(where);
     else
-      r.storeRows(where, last, rows);
+      overRowsBeside(site, last, rows, rowPeriod(op, kept.back()),
+                     [&](Value first, int64_t rows, int64_t apart) {
+                       SmallVector<Value> all(where);
+                       all.push_back(first);
+                       r.rows = rows;
+                       r.apart = apart;
+                       r.store(all);
+                     });
     return SmallVector<Value>{};
   });
   return success();

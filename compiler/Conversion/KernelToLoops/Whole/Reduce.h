@@ -54,8 +54,15 @@ mlir::LogicalResult reduceByRows(const Site &site, pipe::ReduceOp op, int64_t in
 LaneValue sumInLoops(const Site &site, pipe::ReduceOp op, llvm::SmallVector<Index> at,
                      llvm::ArrayRef<int64_t> over);
 
-//===--- with lanes along a reduced axis (Reduce.cpp, Sums.cpp) ---===//
+//===--- with lanes along a reduced axis (Reduce.cpp, Sums.cpp, RowsBeside.cpp) ---===//
 
+/// Calls `store` for all indices below `extent`, with the first of `rows` that are `apart` and made
+/// side by side. Where rows read the same of a table after a `period`, those go together, so that
+/// it is read once. The last ones overlap those before them, since all is pure; of as many as are
+/// known when running, the rest goes one by one.
+void overRowsBeside(const Site &site, mlir::Value extent, int64_t rows,
+                    std::optional<int64_t> period,
+                    llvm::function_ref<void(mlir::Value first, int64_t rows, int64_t apart)> store);
 /// The 32 partial sums of a vector, added pairwise.
 LaneValue sumOfLanes(const Site &site, mlir::Value all, mlir::Type element);
 /// The same of several vectors: a vector of their sums.
