@@ -8,8 +8,10 @@
 #include "runtime/core/Image.h"
 #include "runtime/core/Plan.h"
 #include "runtime/core/RealFileSystem.h"
+#include "runtime/sched/Layout.h"
 #include "runtime/sched/Session.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -55,7 +57,9 @@ struct Recorded {
     size_t inputs = 0, outputs = 0, scalars = 0;
     std::vector<bool> temporary; ///< of each output: whether no batch has it
   };
-  std::vector<Step> steps;
+  std::vector<Step>
+      steps; ///< without those that no sample has a part in: a session keeps their results
+  std::vector<int> numbers; ///< of each step of the plan, among `steps`; -1: it is none of them
   std::mutex lock;
   std::vector<Call> calls; ///< step by step, sample by sample: there is one thread
 };
@@ -82,8 +86,8 @@ public:
   size_t size() const override { return code->size(); }
   pst_kernel kernel(size_t number) const override {
     for (size_t i = 0; i < plan.steps.size(); ++i)
-      if (plan.steps[i]->kernel == int32_t(number))
-        return recorders[i];
+      if (plan.steps[i]->kernel == int32_t(number) && recorded.numbers[i] >= 0)
+        return recorders[recorded.numbers[i]];
     return code->kernel(number);
   }
 
@@ -124,6 +128,9 @@ public:
         code(valueOf(tableFor(*plan, valueOf(Image::load(compiled.image))))) {
     describeSteps();
     open(values);
+    BatchPtr first; // held: results that are kept from its samples are in no other
+    while (!first)
+      first = valueOf(session->next());
     while (batches.size() < wantedBatches)
       if (BatchPtr batch = valueOf(session->next()))
         batches.push_back(std::move(batch));
@@ -162,7 +169,19 @@ private:
     const plan::PlanT &contents = plan->contents();
     if (contents.steps.empty() || contents.steps.size() > mostSteps)
       fail(std::to_string(contents.steps.size()) + " steps");
+    const std::shared_ptr<const Layout> layout = valueOf(Layout::make(plan, code));
+    const auto isConstant = [&](size_t number) {
+      const StepLayout &step = layout->steps[number];
+      return step.isConstant && contents.steps[number]->scalars.empty() &&
+             std::ranges::all_of(step.sources,
+                                 [&](int from) { return recorded.numbers[from] < 0; });
+    };
     for (const auto &step : contents.steps) {
+      if (isConstant(recorded.numbers.size())) {
+        recorded.numbers.push_back(-1);
+        continue;
+      }
+      recorded.numbers.push_back(int(recorded.steps.size()));
       if (step->kernel < 0 || step->guard >= 0 || step->stage != 0)
         fail("a step that not every sample takes");
       Recorded::Step &one =
