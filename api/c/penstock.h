@@ -640,7 +640,9 @@ PST_API void pst_session_cancel(pst_session *session);
 
 /* Where the next call of pst_session_next() stands: a line of text. Restoring
  * it gives the same remaining samples under any threads, prefetch and world
- * size. Lives until the next call of this function.
+ * size. Lives until the next call of this function. Bad samples of the epoch so far count
+ * for as much under another world size, each rank its share (` world=` in the text, which
+ * versions before 0.2 do not read).
  *
  * Where rows come from the caller, they are counted as they are delivered, and those that
  * are not delivered yet are part of the text (unless `ask_again`): only the same rank of

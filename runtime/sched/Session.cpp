@@ -294,8 +294,7 @@ Status Session::restore(std::string_view text) {
     for (int64_t row : rows)
       if (row >= impl->tables->length(0) || int64_t(rows.size()) > impl->program->perRank)
         return Error{Code::InvalidArgument, "the state is of another table or a larger batch"};
-  parsed->lengths = impl->place.lengths;
-  parsed->table = impl->place.table;
+  parsed->adopt(impl->place);
   impl->place = std::move(*parsed);
   impl->failure.clear();
   if (impl->begun)

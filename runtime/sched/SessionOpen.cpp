@@ -146,6 +146,8 @@ Result<std::unique_ptr<Session>> Session::open(std::shared_ptr<const Plan> plan,
   impl->loaded.emplace(options.transfer, std::move(*loaded));
   impl->place.pipeline = tree.hash;
   impl->place.seed = (*program)->seed;
+  impl->place.rank = (*program)->rank;
+  impl->place.world = (*program)->world;
   impl->place.epoch = options.epoch;
   impl->place.table = impl->tables->length(0);
   impl->place.callerOrders = (*program)->callerOrders;

@@ -35,6 +35,9 @@ std::string SessionState::text(bool withAsked) const {
   std::string text = "penstock-state 1 pipeline=" + hex(pipeline) +
                      " seed=" + std::to_string(seed) + " epoch=" + std::to_string(epoch) +
                      " position=" + std::to_string(position) + " bad=" + std::to_string(bad);
+  // Without bad samples it does not matter, and older versions read the text.
+  if (bad && world)
+    text += " world=" + std::to_string(world);
   if (lengths)
     text += " lengths=" + hex(lengths);
   if (table && !callerOrders)
@@ -61,6 +64,10 @@ Result<SessionState> SessionState::parse(std::string_view text) {
       !take(text, " position=", state.position, 10) || !take(text, " bad=", state.bad, 10) ||
       state.position < 0 || state.position > Order::maxPositions || state.bad < 0)
     return wrong;
+  if (constexpr std::string_view worldFrom = " world="; text.starts_with(worldFrom))
+    if (!take(text, worldFrom, state.world, 10) || state.world == 0 ||
+        state.bad > Order::maxPositions / state.world)
+      return wrong;
   if (constexpr std::string_view lengthsFrom = " lengths="; text.starts_with(lengthsFrom))
     if (!take(text, lengthsFrom, state.lengths, 16))
       return wrong;
@@ -109,6 +116,17 @@ Status SessionState::checkAgainst(const SessionState &own, const std::string &pi
                                             std::to_string(own.table) +
                                             ": its order is another one. Begin an epoch anew"};
   return {};
+}
+
+void SessionState::adopt(const SessionState &own) {
+  // Of all ranks there are about as many times `bad`; the ranks take them in turn, so that
+  // those of a world of one are counted once each.
+  if (world && world != own.world)
+    bad = (bad * world + own.world - 1 - own.rank) / own.world;
+  rank = own.rank;
+  world = own.world;
+  lengths = own.lengths;
+  table = own.table;
 }
 
 } // namespace penstock::runtime

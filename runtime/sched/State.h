@@ -22,7 +22,9 @@ struct SessionState {
   uint32_t epoch = 0;
   int64_t position = 0; ///< first one that is not delivered, of all ranks; as in Cursor
   int64_t bad = 0;      ///< bad samples of this rank in the epoch so far
-  int64_t table = 0;    ///< rows of the table of `for`; 0: a state of before 0.2 does not say
+  uint32_t rank = 0;    ///< not in the text
+  uint32_t world = 0; ///< ranks that `bad` is one of; 0: a text without bad samples, or an old one
+  int64_t table = 0;  ///< rows of the table of `for`; 0: a state of before 0.2 does not say
   uint64_t lengths = 0; ///< the fingerprint of batches by length; 0: they have one size
   bool callerOrders = false;
   /// Rows that the caller gave and that are not delivered, by batch; where there are
@@ -34,6 +36,9 @@ struct SessionState {
   static Result<SessionState> parse(std::string_view text);
   /// InvalidArgument where a session with `own` cannot go on from here.
   Status checkAgainst(const SessionState &own, const std::string &pipelineName) const;
+  /// Takes over what the session with `own` has of its own: rank and world, to whose share of the
+  /// samples the count of bad ones is brought, and what checkAgainst() compares.
+  void adopt(const SessionState &own);
 };
 
 /// The report of the sample in `slot`; takes over the work's memory.

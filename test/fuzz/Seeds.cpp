@@ -65,6 +65,7 @@ static void plans(const fs::path &folder) {
 static void states(const fs::path &folder) {
   for (const std::string text :
        {"penstock-state 1 pipeline=0123456789abcdef seed=7 epoch=3 position=4096 bad=2",
+        "penstock-state 1 pipeline=1 seed=7 epoch=3 position=4096 bad=2 world=4 table=9",
         "penstock-state 1 pipeline=0 seed=18446744073709551615 epoch=4294967295 position=0 "
         "bad=0\n"})
     write(folder / "state" / std::to_string(text.size()), {text.begin(), text.end()});

@@ -173,6 +173,58 @@ TEST(BadSample, FewerMayBeAllowedThanThereWere) {
   }
 }
 
+TEST(BadSample, OfOneRankCountForEachOfSeveral) {
+  FakeFileSystem files;
+  fillFolder(files, 24);
+  SessionOptions options = folderOptions(files);
+  options.substitute = 0.4; // 9 of 24, 2 of 6
+  auto order = *Order::shuffled(24);
+  const auto damage = [&](int64_t position) {
+    const int64_t row = order.row(7, 0, position);
+    auto session = folderPipeline().open(options);
+    const std::string name = *(*session)->rowText(row, "name");
+    files.addFile("/data/" + name, "damaged");
+  };
+  for (int64_t position : {0, 1, 2, 5, 8, 13})
+    damage(position);
+  auto alone = folderPipeline().open(options);
+  ASSERT_TRUE(alone);
+  ASSERT_EQ(readEpoch(**alone, 3).error, "");
+  const std::string state = (*alone)->state();
+  const auto count = [](const std::string &text) {
+    return text.substr(text.find(" bad="), text.find(" table=") - text.find(" bad="));
+  };
+  EXPECT_EQ(count(state), " bad=5 world=1");
+  options.world = 4;
+  const auto resume = [&](uint32_t rank, const std::string &from) {
+    options.rank = rank;
+    auto session = folderPipeline().open(options);
+    EXPECT_TRUE((*session)->restore(from));
+    return std::move(*session);
+  };
+  std::string shares;
+  for (uint32_t rank = 0; rank < 4; ++rank)
+    shares += count(resume(rank, state)->state());
+  EXPECT_EQ(shares, " bad=2 world=4 bad=1 world=4 bad=1 world=4 bad=1 world=4");
+  EXPECT_EQ(readEpoch(*resume(1, state)).error, "") << "1 and the one at position 13";
+  // And back: each counts for all four.
+  const std::string ofFirst = resume(0, state)->state(), ofLast = resume(3, state)->state();
+  EXPECT_EQ(count(resume(1, ofFirst)->state()), " bad=2 world=4") << "the same world";
+  options.world = 1;
+  EXPECT_EQ(count(resume(0, ofFirst)->state()), " bad=8 world=1");
+  EXPECT_EQ(count(resume(0, ofLast)->state()), " bad=4 world=1");
+  // One of before it was written down counts as it stands.
+  std::string old = state;
+  old.erase(old.find(" world=1"), 8);
+  options.world = 4;
+  EXPECT_EQ(count(resume(3, old)->state()), " bad=5 world=4");
+  for (const char *wrong : {" world=0", " world=-1", " world=", " world=4294967295"}) {
+    std::string text = state;
+    text.replace(text.find(" bad=5 world=1"), 14, " bad=99999999" + std::string(wrong));
+    EXPECT_FALSE((*alone)->restore(text)) << wrong;
+  }
+}
+
 TEST(BadSample, IsNoneWhereTheSystemHasNoMoreFiles) {
   FakeFileSystem files;
   fillFolder(files, 12);
