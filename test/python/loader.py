@@ -85,8 +85,12 @@ class Loading(unittest.TestCase):
             for one in (square, batch[0], batch[-2], batch["square"]):
                 self.assertTrue((numpy.asarray(one) == values * values).all())
             self.assertTrue((numpy.asarray(table) == values[:, None] + numpy.arange(4)).all())
-            with self.assertRaises(KeyError):
+            self.assertTrue((numpy.asarray(batch[numpy.int64(1)]) == numpy.asarray(table)).all())
+            with self.assertRaisesRegex(KeyError, "no output `cube`, there are `square`, `table`"):
                 batch["cube"]
+            for key, found in ((table, "the output `table` itself"), (1.0, "a float"), (None, "a NoneType"), (slice(1), "a slice"), (values, "a ndarray")):
+                with self.assertRaisesRegex(TypeError, f"by its name or number, not by {found}: there are `square`, `table`"):
+                    batch[key]
             with self.assertRaises(IndexError):
                 batch[2]
 

@@ -15,6 +15,9 @@ IMAGE = rng.integers(0, 256, (20, 30, 3), dtype=numpy.uint8)
 WAVE = rng.normal(size=400).astype(numpy.float32)
 POINTS = rng.normal(size=(50, 3)).astype(numpy.float32)
 BOXES = numpy.array([[1, 2, 10, 12], [3, 4, 5, 6]], numpy.float32)
+CLICK = numpy.concatenate([numpy.zeros(300), rng.normal(size=200), numpy.zeros(400)]).astype(numpy.float32)
+PAIRS = rng.normal(size=(8, 2)).astype(numpy.float32)
+CUBE = (("-1m", "1m"), ("-2m", "2m"), ("-1m", "1m"), "1m", "2m")
 BOX = {"top": 2, "left": 3, "height": 5, "width": 7}
 STATS = {"mean": [0.5, 0.5, 0.5], "std": [0.5, 0.25, 0.5]}
 GREY, FLOATS = IMAGE[..., 0].copy(), (IMAGE / 255).astype(numpy.float32)
@@ -60,9 +63,19 @@ CALLS = {
     "one_hot": [((3, 5), {}, (5,))], "mix": [((FLOATS, FLOATS, 0.3), {}, (20, 30, 3))],
     "cutmix_box": [((20, 30, 0.5), {"key": 1}, None)], "cutmix_share": [((BOX, 20, 30), {}, ())],
     "cutmix": [((IMAGE, IMAGE, BOX), {}, (20, 30, 3))], "flip_boxes": [((BOXES, "w", 30), {}, (2, 4))],
-    "windows": [((WAVE, 25, 10), {}, (38, 25))], "hann": [((WAVE,), {}, (400,))],
+    "hann": [((WAVE,), {}, (400,))],
     "add_noise": [((WAVE, 0.1), {"key": 1}, (400,))], "grain": [((IMAGE, 5.0), {"key": 1}, (20, 30, 3))],
     "exp": [((WAVE,), {}, (400,)), ((0.5,), {}, ())], "clamp": [((WAVE, -1.0, 1.0), {}, (400,))],
+    "mean": [((IMAGE, "w"), {}, (20, 3)), ((IMAGE, ["h", "w"]), {}, (3,)), ((WAVE, "t"), {}, ())],
+    "var": [((FLOATS, ("w", "c")), {"correction": 1}, (20,)), ((WAVE.astype(float), ["t"]), {}, ())],
+    "std": [((FLOATS, "h"), {}, (30, 3))], "norm": [((POINTS, "xyz"), {"axes": "k xyz"}, (50,))],
+    "trim": [((CLICK,), {"size": 64, "hop": 16}, None)], "windows": [((WAVE, 25, 10), {}, (38, 25))],
+    "voxelize": [((POINTS, "1m", 20), {}, None)], "pillars": [((POINTS, *CUBE[:3], "1m", 2, 20), {}, None)],
+    "hard_voxels": [((POINTS, *CUBE, 2, 20), {}, None)], "range_ok": [((POINTS, ("1m", "2m")), {}, (50,))],
+    "scale": [((POINTS, 2.0), {}, (50, 3))], "power": [((PAIRS,), {}, (8,))], "spectrum": [((WAVE[:64],), {}, (33, 2))],
+    "mel": [((WAVE[:33], 5, ("0Hz", "8kHz"), "16kHz"), {}, (5,))], "log_clamped": [((WAVE, 0.1), {}, (400,))],
+    "log": [(((1.0, 8.0),), {}, None)], "complex_fft": [((PAIRS,), {}, (8, 2))],
+    "mel_spectrogram": [((WAVE, "16kHz", 64, 32, 10, ("0Hz", "8kHz")), {}, None)],
 }
 
 
@@ -89,8 +102,8 @@ class Ops(unittest.TestCase):
                     if shape is not None:
                         self.assertEqual(numpy.shape(result), shape)
 
-    def test_every_function_of_vision_is_tried(self):
-        listed = {name for name, entries in ops._functions().items() if entries[0]["module"] == "vision"}
+    def test_every_function_of_these_modules_is_tried(self):
+        listed = {name for name, entries in ops._functions().items() if entries[0]["module"] in ("vision", "points", "augment", "signal")}
         self.assertEqual(listed - set(CALLS), set())
         self.assertLessEqual(set(CALLS), set(dir(ops)))
 
@@ -99,11 +112,46 @@ class Ops(unittest.TestCase):
         self.assertTrue((ops.crop(IMAGE, BOX) == IMAGE[2:7, 3:10]).all())
         self.assertTrue((ops.rotate90(GREY) == numpy.rot90(GREY)).all())
         self.assertTrue((ops.normalize(FLOATS, STATS) == (FLOATS - numpy.float32(0.5)) / numpy.float32([0.5, 0.25, 0.5])).all())
+        self.assertEqual(ops.log((1.0, 8.0)), {"low": 0.0, "high": numpy.log(8.0)})
         self.assertEqual(ops.center_rect(20, 30, (0.5, 1.0)), {"top": 0, "left": 5, "height": 20, "width": 20})
         both = ops.flip({"image": GREY, "boxes": BOXES}, "w")
         self.assertEqual(both["boxes"][0].tolist(), [20, 2, 29, 12])
         self.assertTrue((both["image"] == GREY[:, ::-1]).all())
         self.assertEqual(ops.flip(IMAGE.transpose(2, 0, 1).copy(), "w", axes="c h w")[0].tolist(), IMAGE[:, ::-1, 0].tolist())
+
+    def test_axes_are_reduced(self):
+        self.assertTrue((ops.mean(IMAGE, ["h", "w"]) == IMAGE.mean((0, 1)).astype(numpy.float32)).all())
+        self.assertTrue(numpy.allclose(ops.std(FLOATS, ("c", "w"), correction=1), FLOATS.std((1, 2), ddof=1), rtol=1e-6))
+        self.assertTrue(numpy.allclose(ops.norm(POINTS, "xyz", axes="k xyz"), numpy.linalg.norm(POINTS, axis=1), rtol=1e-6))
+        self.assertEqual(ops.mean(WAVE, "t"), ops.mean(WAVE, ["t"]))
+        with self.assertRaisesRegex(penstock.CompileError, "over axis `width`, which its input does not have"):
+            ops.mean(IMAGE, "width")
+        with self.assertRaisesRegex(TypeError, r"mean takes other arguments:\nmean\(x: f64\[\], a: axes\)"):
+            ops.mean(IMAGE, 1)
+
+    def test_as_many_elements_as_there_are(self):
+        """Where the data say how many: without padding, and axes as they are declared."""
+        kept = ops.trim(CLICK, size=64, hop=16)
+        self.assertLess(len(kept), 400)
+        begin = next(i for i in range(len(CLICK)) if (CLICK[i:i + len(kept)] == kept).all())
+        self.assertTrue(begin <= 300 and begin + len(kept) >= 500)
+        cells = numpy.floor(POINTS).astype(numpy.int32)
+        first = list(dict.fromkeys(map(tuple, cells.tolist())))
+        self.assertLess(len(first), 50)
+        found = ops.voxelize(POINTS, "1m", 50)
+        self.assertEqual(list(map(tuple, found["at"].tolist())), first)
+        means = [POINTS[(cells == cell).all(1)].mean(0) for cell in first]
+        self.assertTrue(numpy.allclose(found["mean"], means, rtol=1e-5, atol=1e-6))
+        self.assertEqual(ops.voxelize(POINTS, "1m", 4)["at"].tolist(), found["at"][:4].tolist())
+        none = ops.hard_voxels(POINTS + 100, *CUBE, 2, 20)
+        self.assertEqual([none[name].shape for name in ("points", "count", "at")], [(0, 2, 3), (0,), (0, 3)])
+        within = (POINTS >= [-1, -2, -1]).all(1) & (POINTS < [1, 2, 1]).all(1)
+        hard = ops.hard_voxels(POINTS, *CUBE, 50, 20)
+        self.assertEqual((hard["count"].sum(), hard["points"].shape[1:]), (within.sum(), (50, 3)))
+
+    def test_a_spectrum_is_numpys(self):
+        wanted = numpy.fft.fft(PAIRS[:, 0] + 1j * PAIRS[:, 1])
+        self.assertTrue(numpy.allclose(ops.complex_fft(PAIRS), numpy.stack([wanted.real, wanted.imag], 1), atol=1e-5))
 
     def test_special_values(self):
         """Compiled code, too, gives what C's functions give: zeros, infinities, NaN and what is beside them."""

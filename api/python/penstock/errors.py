@@ -15,7 +15,7 @@ class CompileError(PenstockError):
 
     def __init__(self, text: str, messages_json: str = "[]"):
         super().__init__(text)
-        #: The messages as data: objects with file, line, column, severity and text, as `penstock check --json` prints them.
+        #: The messages as data: objects with file, line, column, severity, message, notes and hint, as `penstock check --json` prints them.
         self.messages: list[dict[str, Any]] = json.loads(messages_json or "[]")
 
     def __reduce__(self) -> Any:

@@ -8,7 +8,8 @@
 
 The arguments are the function's (``help(ops.resize)``, `penstock ops`). Arrays are tensors; a str is a name of the language
 ("w", "bicubic", "imagenet") or a number with its unit ("3deg"); a tuple of two numbers is a range, a list or dict a constant. A
-dict of arrays is a record. Results are arrays, numbers, or dicts of them.
+dict of arrays is a record, and a list of names the axes that are reduced: ``ops.mean(image, ["h", "w"])``. Results are arrays,
+numbers, or dicts of them; where only the data say how many elements there are (`trim`, `voxelize`), as many as there are.
 
 Axes have the names that the function gives them, and h, w, c for pictures, t, h, w, c for clips; ``axes="h w c"`` says otherwise.
 Each call compiles a small pipeline for these shapes, once, and the compile cache keeps it: this is for tests and for looking, not
@@ -92,6 +93,8 @@ class _Signature:
             return "[" in declared and (element == _element(value) or (element == "E" and _element(value) in self.elements))
         if "[" in declared:
             return isinstance(value, list)
+        if declared == "axes":
+            return isinstance(value, str) or (isinstance(value, (list, tuple)) and all(isinstance(name, str) for name in value))
         if declared == "range":
             return isinstance(value, (tuple, str))
         if declared in ("int", "bool", "i64"):
@@ -131,7 +134,7 @@ def _names(array: numpy.ndarray, declared: str, bound: dict[str, Any], signature
     wanted = _axes_of(declared, signature.placeholders)
     if array.ndim == len(wanted):
         return wanted
-    chosen = [bound[name] for name in signature.placeholders if isinstance(bound.get(name), str)]
+    chosen = [axis for name in signature.placeholders for axis in _chosen(bound.get(name, []))]
     if array.ndim == 1:
         return chosen[:1] or ["k"]
     if array.ndim == 2 and len(wanted) == 1 and wanted[0] != "c":
@@ -140,6 +143,11 @@ def _names(array: numpy.ndarray, declared: str, bound: dict[str, Any], signature
     if array.ndim not in usual:
         raise TypeError(f"an array of {array.ndim} axes needs `axes=`, a name for each")
     return usual[array.ndim]
+
+
+def _chosen(value: Any) -> list[str]:
+    """The names of an argument that is one axis, or several."""
+    return [value] if isinstance(value, str) else list(value)
 
 
 class _Text:
@@ -151,6 +159,8 @@ class _Text:
         self.constants: list[str] = []
         self.axes: list[str] = []
         self.fields: dict[str, list[str]] = {} # axes of the arrays in records
+        self.reduced: set[str] = set() # axes that an argument takes away
+        self.bounds: dict[tuple[str, str], int] = {} # by output and axis: where the data say how many there are
 
     def array(self, array: numpy.ndarray, names: list[str], declared: str) -> str:
         if len(names) != array.ndim:
@@ -173,6 +183,9 @@ class _Text:
                 self.fields[name] = names(inner, types.get(name, ""))
             return "{ " + ", ".join(f"{name} = {self.value(inner, types.get(name, ''), names)}"
                                     for name, inner in value.items()) + " }"
+        if declared == "axes":
+            self.reduced |= set(_chosen(value))
+            return "[" + ", ".join(map(_literal, _chosen(value))) + "]"
         if isinstance(value, (dict, list)) and declared != "rect":
             self.constants.append(f"const k{len(self.constants)}: {declared} = {_literal(value)}")
             return f"k{len(self.constants) - 1}"
@@ -197,27 +210,58 @@ def _literal(value: Any) -> str:
 
 #: Their arguments choose: what is drawn has one outcome.
 CHOSEN = {"augment", "jittered"}
-RECT = "{ top: i64, left: i64, height: i64, width: i64 }"
+EXTENT = "extent_of_axis"
+RECORDS = {"rect": "{ top: i64, left: i64, height: i64, width: i64 }", "range": "{ low: f64, high: f64 }"}
 
 
 def _outputs(result: str, value: str, signature: _Signature, text: _Text, element: str, name: str = "value",
              axes: list[str] | None = None) -> Iterator[str]:
     """The outputs of a result's type."""
-    result = RECT if result == "rect" else result
+    result = RECORDS.get(result, result)
     if result.startswith("{"):
         for part in _split(result.strip("{} ")):
             field, _, declared = part.partition(": ")
             yield from _outputs(declared, f"{value}.{field}", signature, text, element, f"{name}_{field}", text.fields.get(field))
         return
     kind = {"E": element, "int": "i64"}.get(result.partition("[")[0], result.partition("[")[0])
-    given, shape = text.axes if axes is None else axes, ""
     if "[" in result:
+        given = text.axes if axes is None else axes
         named = {axis for declared in signature.parameters.values() for axis in _axes_of(declared, signature.placeholders)}
         kept = _axes_of(result, signature.placeholders)
-        shape = "".join(f", {axis}" for axis in [a for a in given if a not in named or a in kept] +
-                        [a for a in kept if a not in given])
+        axes = [a for a in given if (a not in named or a in kept) and a not in text.reduced]
+        for at, axis in reversed(list(enumerate(kept))): # new ones stand before what they are declared before
+            if axis not in axes:
+                axes.insert(axes.index(kept[at + 1]) if at + 1 < len(kept) else len(axes), axis)
+        bounds = {axis: text.bounds[name, axis] for axis in axes if (name, axis) in text.bounds}
+        shape = "".join(f", {axis} <= {bounds[axis]}" if axis in bounds else f", {axis}" for axis in axes)
+        padding = f" pad {'false' if kind == 'bool' else 0}" if bounds else ""
+        for axis in bounds:
+            yield f"    output {name}_{EXTENT}_{axes.index(axis)}: i64[n] = extent({value}, {axis})"
+        yield f"    output {name}: {kind}[n{shape}]{padding} = {value}"
+        return
     converted = f"{kind}({value})" if result == "int" or signature.result == "rect" else value
-    yield f"    output {name}: {kind}[n{shape}] = {converted}"
+    yield f"    output {name}: {kind}[n] = {converted}"
+
+
+def _bounds(error: CompileError) -> dict[tuple[str, str], int]:
+    """What the compiler says of outputs that are bounded: how many elements there may be, by output and axis."""
+    found = {}
+    for message in error.messages:
+        about = re.match(r"axis `(\w+)` of output `(\w+)` differs from sample to sample", message["message"])
+        bounds = about and [re.search(rf"\b{about[1]}<=(\d+)", note["message"]) for note in message["notes"]]
+        for bound in filter(None, bounds or []):
+            found[about[2], about[1]] = int(bound[1])
+    return found
+
+
+def _cut(found: dict[str, numpy.ndarray]) -> dict[str, numpy.ndarray]:
+    """Without the padding behind what there is."""
+    kept = {name: array for name, array in found.items() if EXTENT not in name}
+    for name, extent in found.items():
+        if name not in kept:
+            of, _, axis = name.rpartition(f"_{EXTENT}_")
+            kept[of] = kept[of].take(range(int(extent)), int(axis))
+    return kept
 
 
 @functools.lru_cache(maxsize=256)
@@ -248,6 +292,25 @@ def _run(name: str, signature: _Signature, bound: dict[str, Any], unnamed: int, 
         written = text.value(value, signature.parameters[parameter], names)
         values.append(written if not values or parameter in list(signature.parameters)[:unnamed]
                       else f"{parameter} = {written}")
+    program = functools.partial(_compiled, name, signature, text, f"{name}({', '.join(values)})")
+    try:
+        compiled = program()
+    except CompileError as error:
+        if not (bounds := _bounds(error)):
+            raise
+        text.bounds = bounds
+        compiled = program()
+    with Loader(compiled, columns=text.columns, seed=key, threads=1, samples_only=True) as loader:
+        sample = loader.sample(0)
+        if key is None and sample.draws and name not in CHOSEN:
+            raise TypeError(f"{name} is random: give a `key=`, an int; equal keys give equal results")
+        found = _cut({output: numpy.array(array)[()] for output, array in sample.items() if output != "nothing"})
+    if list(found) == ["value"]:
+        return found["value"]
+    return {output.partition("_")[2]: array for output, array in found.items()}
+
+
+def _compiled(name: str, signature: _Signature, text: _Text, call: str) -> Program:
     element = next((_element(array) for array in text.columns.values()), "f64")
     use = "" if signature.module == "prelude" else f"use {signature.module}\n"
     constants = "".join(line + "\n" for line in text.constants)
@@ -256,14 +319,7 @@ def _run(name: str, signature: _Signature, bound: dict[str, Any], unnamed: int, 
     else:
         parameters, source = "", "synthetic(1, nothing = u8)"
     lines = [f"pipe 1\n{use}{constants}pipeline {name}_of({parameters}) {{", f"  for row in {source}",
-             f"  let value = {name}({', '.join(values)})", "  batch 1 per rank last keep {",
+             f"  let value = {call}", "  batch 1 per rank last keep {",
              *_outputs(signature.result, "value", signature, text, element),
              *([] if text.columns else ["    output nothing: u8[n] = row.nothing"]), "  }", "}", ""]
-    with Loader(_program("\n".join(lines), name), columns=text.columns, seed=key, threads=1, samples_only=True) as loader:
-        sample = loader.sample(0)
-        if key is None and sample.draws and name not in CHOSEN:
-            raise TypeError(f"{name} is random: give a `key=`, an int; equal keys give equal results")
-        found = {output: numpy.array(array)[()] for output, array in sample.items() if output != "nothing"}
-    if list(found) == ["value"]:
-        return found["value"]
-    return {output.partition("_")[2]: array for output, array in found.items()}
+    return _program("\n".join(lines), name)

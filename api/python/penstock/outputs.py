@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import operator
 from typing import Any, Iterator
 
 from . import _c
@@ -167,10 +168,20 @@ class _Outputs(_c.OfThisProcess):
 
     def __getitem__(self, key: str | int) -> Output:
         if isinstance(key, str):
+            if key not in self._names:
+                raise KeyError(f"no output `{key}`, {self._listed()}")
             return Output(self._owner, self._get, self._names[key])
-        if not -len(self._names) <= key < len(self._names):
-            raise IndexError(f"output {key} of {len(self._names)}")
-        return Output(self._owner, self._get, (key % len(self._names), _c.VALUES))
+        try:
+            number = operator.index(key)
+        except TypeError:
+            found = f"the output `{key.name}` itself" if isinstance(key, Output) else f"a {type(key).__name__}"
+            raise TypeError(f"an output is asked for by its name or number, not by {found}: {self._listed()}") from None
+        if not -len(self._names) <= number < len(self._names):
+            raise IndexError(f"output {number} of {len(self._names)}")
+        return Output(self._owner, self._get, (number % len(self._names), _c.VALUES))
+
+    def _listed(self) -> str:
+        return "there are " + ", ".join(f"`{name}`" for name in self._names)
 
     def __iter__(self) -> Iterator[Output]:
         owner, get = self._owner, self._get
