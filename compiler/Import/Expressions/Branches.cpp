@@ -279,8 +279,11 @@ Val Expressions::evalIf(const dsl::IfExpr &expr) {
       elementType(condition).isSignlessInteger(1)) {
     Val a = eval(*expr.thenValue), b = eval(*expr.elseValue);
     mlir::Type type = unify("if", a, b, expr.range);
-    return lift(
-        {condition, a, b}, type, [&](auto v) { return select(v[0], v[1], v[2]); }, expr.range);
+    const bool loose = a.loose && b.loose;
+    Val result =
+        lift({condition, a, b}, type, [&](auto v) { return select(v[0], v[1], v[2]); }, expr.range);
+    result.loose = loose;
+    return result;
   }
   mlir::Value flag = demandBool(condition, expr.condition->range, "the condition of `if`");
   if (auto op = flag.getDefiningOp<pipe::ConstantOp>())

@@ -4,6 +4,8 @@
 #include "compiler/Import/Expressions/Sources.h"
 #include "dsl/AST/Printer.h"
 
+#include "llvm/Support/SaveAndRestore.h"
+
 using namespace penstock::importer;
 
 std::optional<Val> Expressions::evalType(const dsl::Expr &expr) {
@@ -131,17 +133,29 @@ Val Expressions::callNamed(const dsl::Name &name, std::vector<Argument> args,
   if (mlir::Type type = elementNamed(name.text))
     return callType(type, "", args, range);
   std::vector<const dsl::FnDecl *> fns = program.findFns(*frame().file, name.text);
+  auto matching = [&](const dsl::FnDecl &fn, Misfit &why, bool literals) {
+    llvm::SaveAndRestore converting(literalsConvert, literals);
+    return match(fn, args, why);
+  };
   Misfit best;
   best.score = -1;
   for (const dsl::FnDecl *fn : fns) {
     Misfit why;
-    if (std::optional<Frame> callee = match(*fn, args, why))
+    if (std::optional<Frame> callee = matching(*fn, why, false))
       return callFn(*fn, std::move(*callee), args.empty() ? Val() : args[0].value, name.range);
     if (why.score > best.score)
       best = std::move(why);
   }
   if (isIntrinsic(name.text))
     return callIntrinsic(name, args, range);
+  // Those that take numbers as they are written came first.
+  if (llvm::any_of(
+          args, [](const Argument &arg) { return arg.value.is(Kind::Tensor) && arg.value.loose; }))
+    for (const dsl::FnDecl *fn : fns) {
+      Misfit why;
+      if (std::optional<Frame> callee = matching(*fn, why, true))
+        return callFn(*fn, std::move(*callee), args[0].value, name.range);
+    }
   if (!args.empty() && args[0].value.is(Kind::Record))
     if (std::optional<Val> result = callByField(name, fns, args))
       return *result;

@@ -111,6 +111,13 @@ Val Expressions::conform(Val value, const dsl::TypeExpr &type, dsl::SourceRange 
   return relabel && !isSmall ? tensor(retype(value.ir, axes)) : value;
 }
 
+void Expressions::convertLiterals(Val &value, const std::string &element) {
+  mlir::Type type = pipe::scalarType(&context, element); // null: it is open in the function
+  if (literalsConvert && type && value.is(Kind::Tensor) && value.loose)
+    if (std::optional<Val> converted = convert(value, type))
+      value = *converted;
+}
+
 /// The numbers of a nested list, row-major; the extents by depth.
 static void numbersOf(const Val &list, size_t depth, std::vector<int64_t> &shape,
                       std::vector<Val> &numbers, bool &regular) {

@@ -177,6 +177,9 @@ private:
   };
   std::optional<dsl::SourceRange> axisArgRange; ///< of the axis argument, for messages
   std::optional<Frame> match(const dsl::FnDecl &fn, const std::vector<Argument> &args, Misfit &why);
+  /// In match(): tensors that are made of literals take the declared element type.
+  bool literalsConvert = false;
+  void convertLiterals(Val &value, const std::string &element);
   bool matchParam(const dsl::FnDecl &fn, const dsl::TypeExpr &type, const Argument &arg, Val value,
                   Frame &callee, Val &bound, Misfit &why, const std::string &name);
   bool matchTensor(const dsl::FnDecl &fn, const dsl::TypeExpr &type, const Argument &arg,

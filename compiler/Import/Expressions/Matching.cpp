@@ -198,6 +198,8 @@ bool Expressions::matchParam(const dsl::FnDecl &fn, const TypeExpr &type, const 
           return find(regions.back()->domain, d.axis.name) != nullptr;
         }))
       bound = value = number(elementHere(value.ir, arg.range));
+    convertLiterals(value, wanted);
+    bound = value;
     if (value.is(Kind::Tensor) && value.tensorType().getRank() == 0)
       return bindElement(fn, wanted, elementType(value), callee) || refuse();
     if (!value.is(Kind::Number))
@@ -295,6 +297,7 @@ bool Expressions::matchTensor(const dsl::FnDecl &fn, const TypeExpr &type, const
     }
     return bindElement(fn, type.name.text, value.ir.getType(), callee) || refuse();
   }
+  convertLiterals(value, type.name.text);
   if (!(value.is(Kind::Tensor) || value.is(Kind::Neighbours)) ||
       !bindElement(fn, type.name.text, elementType(value), callee))
     return refuse();

@@ -26,19 +26,35 @@ Val Arithmetic::castTo(CastMode mode, const Val &value, mlir::Type to, dsl::Sour
 }
 
 /// Returns whether integer constants keep their value in an integer type: one, those that are
-/// chosen from, those that are the elements of a map.
+/// chosen from, those that are the elements of a map, and what such a map reads of another.
 static bool fits(mlir::Value value, mlir::Type to) {
-  if (auto select = value.getDefiningOp<penstock::pipe::SelectOp>())
-    return fits(select->getOperand(1), to) && fits(select->getOperand(2), to);
-  if (auto map = value.getDefiningOp<penstock::pipe::MapOp>())
-    return fits(map.getBody().front().getTerminator()->getOperand(0), to);
-  auto op = value.getDefiningOp<penstock::pipe::ConstantOp>();
   auto integer = llvm::dyn_cast<mlir::IntegerType>(to);
-  if (!op || !integer)
+  if (!integer)
     return false;
-  const llvm::APInt &number = llvm::cast<mlir::IntegerAttr>(op.getValue()).getValue();
-  return integer.isUnsigned() ? number.isIntN(integer.getWidth())
-                              : number.isSignedIntN(integer.getWidth());
+  llvm::DenseSet<mlir::Value> seen; // choices share what they choose from
+  llvm::SmallVector<mlir::Value> open{value};
+  while (!open.empty()) {
+    mlir::Value next = open.pop_back_val();
+    if (!seen.insert(next).second)
+      continue;
+    if (auto select = next.getDefiningOp<penstock::pipe::SelectOp>()) {
+      open.append({select->getOperand(1), select->getOperand(2)});
+    } else if (auto map = next.getDefiningOp<penstock::pipe::MapOp>()) {
+      open.push_back(map.getBody().front().getTerminator()->getOperand(0));
+    } else if (auto argument = llvm::dyn_cast<mlir::BlockArgument>(next)) {
+      auto of = llvm::dyn_cast<penstock::pipe::MapOp>(argument.getOwner()->getParentOp());
+      if (!of || argument.getArgNumber() >= of.getInputs().size())
+        return false;
+      open.push_back(of.getInputs()[argument.getArgNumber()]);
+    } else {
+      auto constant = next.getDefiningOp<penstock::pipe::ConstantOp>();
+      auto number = constant ? llvm::dyn_cast<mlir::IntegerAttr>(constant.getValue()) : nullptr;
+      if (!number || !(integer.isUnsigned() ? number.getValue().isIntN(integer.getWidth())
+                                            : number.getValue().isSignedIntN(integer.getWidth())))
+        return false;
+    }
+  }
+  return true;
 }
 
 std::optional<Val> Arithmetic::convert(const Val &value, mlir::Type to) {
