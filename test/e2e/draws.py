@@ -19,6 +19,20 @@ SENSELESS = [
     ("draw int(i ..= j)", {"i": "5"}, FEW + "5 ..= 4"),
     ("draw int(i ..= 9223372036854775806)", {"i": "9223372036854775807"}, FEW + "9223372036854775807 ..= 9223372036854775806"),
     ("search (3) { let y = draw int(i .. j)  accept y when y > 0 } else 0", {"i": "4"}, FEW + "4 .. 4"),
+    ("search (3) { let y = draw int(i .. j - 4)  accept y when y > 0 } else 0", {}, FEW + "0 .. 0"),
+    # In arms, and where a search gives up.
+    ("if j > 0 then draw int(i .. j) else 7", {"i": "4"}, FEW + "4 .. 4"),
+    ("if j > 0 then if i > 0 then draw int(i .. j) else 6 else 7", {"i": "4"}, FEW + "4 .. 4"),
+    ("if j > 0 then check(a, a < 1.0, \"a is below 1\") else 0.0", {}, "a is below 1, and this is 1"),
+    ("if j == 0 then 7 else draw int(i .. j)", {"i": "4"}, FEW + "4 .. 4"),
+    ("search (3) { let y = if j > 0 then draw int(i .. j) else 5  accept y when y > 0 } else 0", {"i": "4"}, FEW + "4 .. 4"),
+    ("search (9) { let c = draw int(0 .. 9)  let y = if c < 8 then draw int(i .. j) else 5  accept y when y > 9 } else 0",
+     {"i": "4"}, FEW + "4 .. 4"),
+    ("search (3) { let y = search (2) { let z = if j > 0 then draw int(i .. j) else 1  accept z when z > 0 } else 0"
+     "  accept y when y > 0 } else 0", {"i": "4"}, FEW + "4 .. 4"),
+    ("search (3) { let y = draw int(0 .. 5)  accept y when y > 9 } else draw int(i .. j)", {"i": "4"}, FEW + "4 .. 4"),
+    ("search (3) { let y = draw normal(a, b)  accept y when y > 9.0 } else 0.0", {"b": "-1"}, SD + "-1"),
+    ("search (3) { let y = 7 |> choose { i => identity, j => identity }  accept y when y > 9 } else 0", {"i": "-3"}, WEIGHT),
     ("chance(a)", {"a": "2"}, PROBABILITY + "2"), ("chance(a)", {"a": "-0.5"}, PROBABILITY + "-0.5"),
     ("chance(gone)", {}, PROBABILITY + "nan"), ("draw bernoulli(a)", {"a": "2"}, PROBABILITY + "2"),
     ("draw normal(a, b)", {"b": "-1"}, SD + "-1"), ("draw normal(a, gone)", {}, SD + "nan"),
@@ -60,9 +74,14 @@ pipeline p(a: f64 = 1.0, b: f64 = 2.0, i: int = 0, j: int = 4) {{
 
     def test_what_makes_sense_is_drawn(self):
         found = self.scalars({"same": ("f64[n]", "draw uniform(a .. b)"), "one": ("i64[n]", "draw int(i ..= j)"),
+                              "skipped": ("i64[n]", "if j > i then draw int(i .. j) else 7"),
+                              "found": ("i64[n]", "search (2) { let y = draw int(0 .. 1)  accept y when y == 0 } else draw int(i .. j)"),
+                              "tried": ("i64[n]", "search (99) { let top = draw int(0 .. 9)  let y = draw int(0 .. 4 - top)"
+                                                  "  accept 1 when top < 4 } else 2"),
                               "chosen": ("i64[n]", "i64(row.x[h = 0, w = 0, c = 0]) |> choose { i => identity, j => identity }")},
                              settings=["a: f64 = 2.0", "b: f64 = 2.0", "i: int = 3", "j: int = 3"])
         self.assertEqual((found["same"], found["one"]), (2.0, 3))
+        self.assertEqual((found["skipped"], found["found"], found["tried"]), (7, 0, 1))
 
 
 if __name__ == "__main__":

@@ -44,6 +44,16 @@ void Expressions::hoist(mlir::Value value, mlir::Block *from) {
   op->moveBefore(base.getInsertionBlock(), base.getInsertionPoint());
 }
 
+void Expressions::hoistChecks(mlir::Block *from, mlir::Value unless) {
+  for (auto check : llvm::make_early_inc_range(from->getOps<pipe::CheckOp>())) {
+    for (mlir::Value operand : llvm::to_vector(check->getOperands()))
+      hoist(operand, from);
+    mlir::Value holds = binary(pipe::BinaryKind::bit_or, check.getCondition(), unless);
+    check.getConditionMutable().assign(holds);
+    check->moveBefore(base.getInsertionBlock(), base.getInsertionPoint());
+  }
+}
+
 mlir::Value Expressions::selectByIndex(mlir::Value index, llvm::ArrayRef<mlir::Value> values) {
   if (auto flag = index.getDefiningOp<pipe::CastOp>();
       flag && values.size() == 2 && flag.getValue().getType().isSignlessInteger(1))
@@ -230,8 +240,12 @@ Val Expressions::merge(mlir::Value index, std::vector<Val> values,
     }
     types.push_back(axes);
   }
-  if (chosen.empty())
+  if (chosen.empty()) { // no op holds the arms
+    for (size_t i = 0; i < blocks.size(); ++i)
+      hoistChecks(blocks[i].get(),
+                  compare(Predicate::ne, index, intConstant(static_cast<int64_t>(i))));
     return values[0];
+  }
 
   llvm::SmallVector<mlir::Type> results;
   llvm::SmallVector<mlir::Value> sizes;

@@ -12,8 +12,34 @@ using penstock::pipe::Predicate;
 
 //===--- ranges that a sample makes ---------------------------------------------===//
 
+/// Returns whether a check may stand here: behind a search, which holds none, nobody knows what was
+/// checked in a loop inside of it.
+bool Expressions::checksHere() const {
+  return !draws.beforeSearch.isSet() ||
+         draws.keySteps.size() == draws.stepsBefore + draws.attempts.size();
+}
+
+/// Returns whether `value` is the same in all tries of the searches around. A number of one try may
+/// make no sense, and the try not be accepted for that.
+bool Expressions::isSameInTries(mlir::Value value) const {
+  llvm::DenseSet<mlir::Operation *> seen;
+  llvm::SmallVector<mlir::Value> open{value};
+  while (!draws.attempts.empty() && !open.empty()) {
+    mlir::Value next = open.pop_back_val();
+    if (llvm::is_contained(draws.attempts, next))
+      return false;
+    mlir::Operation *op = next.getDefiningOp();
+    if (op && !op->getBlock()->getParent() && seen.insert(op).second) // else made before
+      op->walk([&](mlir::Operation *inner) {
+        open.append(inner->operand_begin(), inner->operand_end());
+      });
+  }
+  return true;
+}
+
 bool Expressions::canFail(mlir::Value condition) const {
-  return !draws.inPrelude() && !isElementLocal(condition) && !draws.beforeSearch.isSet();
+  return !draws.inPrelude() && !isElementLocal(condition) && checksHere() &&
+         isSameInTries(condition);
 }
 
 /// A range whose ends only the sample has: where nothing can be drawn from it, a bad sample. What
@@ -25,18 +51,20 @@ mlir::Operation *Expressions::checkRange(const dsl::Expr &given, const Val &ends
     return nullptr;
   mlir::OpBuilder::InsertionGuard guard(base);
   std::array<mlir::Value, 2> values = {ends.parts[0].ir, ends.parts[1].ir};
-  if (draws.beforeSearch.isSet()) {
-    mlir::Block *tries = base.getInsertionBlock();
-    if (tries != draws.tries)
-      return nullptr; // in an arm, or in a search inside of a search
+  if (!llvm::all_of(values, [&](mlir::Value value) { return isSameInTries(value); }))
+    return nullptr;
+  mlir::Block *here = base.getInsertionBlock();
+  const bool isBefore =
+      here == draws.tries && llvm::all_of(values, [&](mlir::Value value) {
+        return value.getParentBlock() != here || value.getDefiningOp<pipe::ConstantOp>();
+      });
+  if (!isBefore && !checksHere())
+    return nullptr;
+  if (isBefore) {
     base.restoreInsertionPoint(draws.beforeSearch);
     for (mlir::Value &value : values)
-      if (value.getParentBlock() == tries) {
-        auto constant = value.getDefiningOp<pipe::ConstantOp>();
-        if (!constant)
-          return nullptr;
-        value = base.clone(*constant)->getResult(0);
-      }
+      if (value.getParentBlock() == here)
+        value = base.clone(*value.getDefiningOp())->getResult(0);
   }
   const bool isReal = llvm::isa<mlir::FloatType>(values[0].getType()) ||
                       llvm::isa<mlir::FloatType>(values[1].getType());

@@ -78,6 +78,9 @@ private:
   /// `concat(each (...) { ... }, k)`.
   Val joinEach(const dsl::EachExpr &each, const dsl::Name &axis);
   Val joined(const std::vector<Val> &views, const dsl::Name &axis, const dsl::EachExpr &each);
+  pipe::SearchOp createSearch(int64_t tries, OwnedBlock body, OwnedBlock otherwise,
+                              mlir::Value accepts, llvm::SmallVector<mlir::Value> values,
+                              llvm::SmallVector<mlir::Value> alternatives);
   Val evalSearch(const dsl::SearchExpr &search);
   /// The scalar that the body gives, of one element type.
   mlir::Value bodyScalar(const Val &value, dsl::SourceRange range, const char *what);
@@ -113,6 +116,8 @@ private:
   /// Moves a scalar's computation out of a block that is not yet in its op.
   static bool hoistable(mlir::Value value, mlir::Block *from);
   void hoist(mlir::Value value, mlir::Block *from);
+  /// Moves the checks of a block that goes out here; they hold where `unless` does, too.
+  void hoistChecks(mlir::Block *from, mlir::Value unless);
   mlir::Value selectByIndex(mlir::Value index, llvm::ArrayRef<mlir::Value> values);
 
   // --- Calls and draws (Calls.cpp, Distributions.cpp)
@@ -147,6 +152,8 @@ private:
   Val drawOnce(const dsl::DrawExpr &draw, const std::vector<Argument> &args);
   /// Returns whether a sample can fail here, where a condition does not hold.
   bool canFail(mlir::Value condition) const;
+  bool checksHere() const;
+  bool isSameInTries(mlir::Value value) const;
   using Holds = std::function<mlir::Value(mlir::Value, mlir::Value)>;
   mlir::Operation *checkRange(const dsl::Expr &given, const Val &ends, const Holds &holds,
                               const std::string &message);

@@ -133,6 +133,51 @@ Val Expressions::evalEach(const dsl::EachExpr &each) {
   return body;
 }
 
+/// A search holds no checks. A try that fails one ends it and gives what the check asks for, so
+/// that those of the tries stand behind it; so do those of the `else`, where that is what it gives.
+penstock::pipe::SearchOp Expressions::createSearch(int64_t tries, OwnedBlock body,
+                                                   OwnedBlock otherwise, mlir::Value accepts,
+                                                   llvm::SmallVector<mlir::Value> values,
+                                                   llvm::SmallVector<mlir::Value> alternatives) {
+  const size_t given = values.size();
+  const auto ofTries = llvm::to_vector(body->getOps<pipe::CheckOp>());
+  const bool elseFails = !otherwise->getOps<pipe::CheckOp>().empty();
+  {
+    BaseGuard inside(base, body.get());
+    for (pipe::CheckOp check : ofTries) {
+      accepts = select(check.getCondition(), accepts, constant(base.getI1Type(), 1));
+      llvm::append_range(values, check->getOperands());
+    }
+    if (elseFails)
+      values.push_back(constant(base.getI1Type(), 1));
+    base.create<pipe::AcceptOp>(here, accepts, values);
+  }
+  {
+    BaseGuard inside(base, otherwise.get());
+    for (size_t i = 0; i < ofTries.size(); ++i)
+      alternatives.append({constant(base.getI1Type(), 1), intConstant(0), intConstant(0)});
+    if (elseFails)
+      alternatives.push_back(constant(base.getI1Type(), 0));
+    base.create<pipe::YieldOp>(here, alternatives);
+  }
+  for (pipe::CheckOp check : otherwise->getOps<pipe::CheckOp>())
+    for (mlir::Value operand : check->getOperands())
+      hoist(operand, otherwise.get());
+  auto op = base.create<pipe::SearchOp>(here, mlir::ValueRange(values).getTypes(),
+                                        static_cast<uint64_t>(tries));
+  op.getBody().push_back(body.release());
+  op.getOtherwise().push_back(otherwise.release());
+  mlir::ResultRange asked = op.getResults().drop_front(given);
+  for (pipe::CheckOp check : ofTries) {
+    check->setOperands(asked.take_front(3));
+    asked = asked.drop_front(3);
+    check->moveBefore(base.getInsertionBlock(), base.getInsertionPoint());
+  }
+  if (elseFails)
+    hoistChecks(&op.getOtherwise().front(), asked.front());
+  return op;
+}
+
 Val Expressions::evalSearch(const dsl::SearchExpr &search) {
   if (!regions.empty())
     notYet(search.range, "`search` inside a `map` or `window`");
@@ -153,8 +198,8 @@ Val Expressions::evalSearch(const dsl::SearchExpr &search) {
   auto body = OwnedBlock(new mlir::Block());
   auto otherwise = OwnedBlock(new mlir::Block());
   mlir::Value attempt = body->addArgument(base.getI64Type(), here);
-  Val accepted, fallback;
-  llvm::SmallVector<mlir::Type> types;
+  Val accepted;
+  mlir::Value condition;
   const mlir::OpBuilder::InsertPoint outside = base.saveInsertionPoint();
   {
     BaseGuard inside(base, body.get());
@@ -162,44 +207,41 @@ Val Expressions::evalSearch(const dsl::SearchExpr &search) {
     draws.keySteps.push_back({attempt, 0});
     Restore before(draws.beforeSearch);
     Restore tries(draws.tries);
+    Restore attempts(draws.attempts);
+    Restore loops(draws.stepsBefore);
     if (!draws.beforeSearch.isSet()) {
       draws.beforeSearch = outside;
       draws.tries = body.get();
+      draws.stepsBefore = draws.keySteps.size() - 1;
     }
+    draws.attempts.push_back(attempt);
     for (const dsl::LetDecl &let : search.lets)
       evalLet(let);
     accepted = eval(*search.accepted);
-    mlir::Value condition =
+    condition =
         demandBool(eval(*search.condition), search.condition->range, "the condition of `accept`");
-    llvm::SmallVector<mlir::Value> values;
-    for (Val *leaf : demandScalars(accepted, search.accepted->range)) {
-      values.push_back(leaf->ir);
-      types.push_back(leaf->ir.getType());
-    }
-    base.create<pipe::AcceptOp>(here, condition, values);
   }
+  std::vector<Val *> leaves = demandScalars(accepted, search.accepted->range);
+  llvm::SmallVector<mlir::Value> values, alternatives;
+  for (Val *leaf : leaves)
+    values.push_back(leaf->ir);
   {
     BaseGuard inside(base, otherwise.get());
-    fallback = eval(*search.otherwise);
-    std::vector<Val *> leaves = demandScalars(fallback, search.otherwise->range);
-    llvm::SmallVector<mlir::Value> values;
-    for (size_t i = 0; i < leaves.size() && leaves.size() == types.size(); ++i)
-      if (std::optional<Val> converted = convert(*leaves[i], types[i]))
-        values.push_back(converted->ir);
-    if (values.size() != types.size() || fallback.kind != accepted.kind) {
+    Val fallback = eval(*search.otherwise);
+    std::vector<Val *> others = demandScalars(fallback, search.otherwise->range);
+    for (size_t i = 0; i < others.size() && others.size() == values.size(); ++i)
+      if (std::optional<Val> converted = convert(*others[i], values[i].getType()))
+        alternatives.push_back(converted->ir);
+    if (alternatives.size() != values.size() || fallback.kind != accepted.kind) {
       error(search.otherwise->range, "the `else` of a search must give what it accepts: " +
                                          show(accepted) + ", and this is " + show(fallback))
           .note(search.accepted->range, "accepted here");
       throw Abort{};
     }
-    base.create<pipe::YieldOp>(here, values);
   }
-  auto op = base.create<pipe::SearchOp>(here, types, static_cast<uint64_t>(tries));
-  op.getBody().push_back(body.release());
-  op.getOtherwise().push_back(otherwise.release());
-  std::vector<Val *> leaves;
-  flatten(accepted, leaves);
-  for (auto [leaf, result] : llvm::zip(leaves, op.getResults()))
+  auto op =
+      createSearch(tries, std::move(body), std::move(otherwise), condition, values, alternatives);
+  for (auto [leaf, result] : llvm::zip_first(leaves, op.getResults()))
     *leaf = number(result);
   if (draws.count != drawsBefore)
     draws.show(accepted, "search");

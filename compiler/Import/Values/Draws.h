@@ -32,6 +32,8 @@ public:
   /// In the tries of a search: where the outermost one begins, and its tries.
   mlir::OpBuilder::InsertPoint beforeSearch;
   mlir::Block *tries = nullptr;
+  std::vector<mlir::Value> attempts;   ///< the numbers of the tries, outermost first
+  size_t stepsBefore = 0;              ///< of `keySteps`
   int64_t count = 0;                   ///< draws so far
   std::map<std::string, int> ordinals; ///< how many have had a path
 
