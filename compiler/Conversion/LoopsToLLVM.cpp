@@ -14,6 +14,9 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Iterators.h"
+#include "mlir/Rewrite/PatternApplicator.h"
 #include "runtime/abi/kernel.h"
 
 namespace penstock::conversion {
@@ -70,6 +73,32 @@ static void leaveLargeSetupsPlain(ModuleOp module) {
   }
 }
 
+/// Makes branches of loops and conditions, the last of a block first: each splits its block, so
+/// that what follows moves. In the order of the text, and noted for an undo, as conversions are,
+/// thousands of loops in a row are quadratic.
+static void branchesFromLoops(ModuleOp module) {
+  MLIRContext *context = module.getContext();
+  RewritePatternSet set(context);
+  populateSCFToControlFlowConversionPatterns(set);
+  const FrozenRewritePatternSet patterns(std::move(set));
+  PatternApplicator applicator(patterns);
+  applicator.applyDefaultCostModel();
+  SmallVector<Operation *> structured;
+  module.walk<WalkOrder::PreOrder, ReverseIterator>([&](Operation *op) {
+    // Upstream's pattern for these reads an op that it has replaced: the conversion keeps that.
+    if (llvm::isa<scf::WhileOp>(op))
+      return WalkResult::skip();
+    if (llvm::isa<scf::ForOp, scf::IfOp>(op))
+      structured.push_back(op);
+    return WalkResult::advance();
+  });
+  PatternRewriter rewriter(context);
+  for (Operation *op : structured) { // outer ones first, whose regions are one block then
+    rewriter.setInsertionPoint(op);
+    (void)applicator.matchAndRewrite(op, rewriter); // else the conversion says why
+  }
+}
+
 namespace {
 struct LoopsToLLVMPass : penstock::conversion::impl::LoopsToLLVMBase<LoopsToLLVMPass> {
   using LoopsToLLVMBase::LoopsToLLVMBase;
@@ -79,6 +108,7 @@ struct LoopsToLLVMPass : penstock::conversion::impl::LoopsToLLVMBase<LoopsToLLVM
     for (auto pipeline : llvm::make_early_inc_range(module.getOps<penstock::pipe::PipelineOp>()))
       pipeline.erase(); // the plan has what it says
     leaveLargeSetupsPlain(module);
+    branchesFromLoops(module);
     LLVMConversionTarget target(getContext());
     target.addLegalOp<ModuleOp>();
     LLVMTypeConverter converter(&getContext());

@@ -98,6 +98,21 @@ def wide_window(n):
     return program(f"  let x = window (v in row.x, w = 0 .. {n}) {{ u8(sum(i32(v) over [w]) / {n}) }}\n")
 
 
+def pairs(n):
+    """n pairs of neighbours, one sum of terms that are alike in runs only."""
+    return program(f"""  let x = row.x
+  let y = window (v in x[c = 0], h = 0 .. {n // 16}, w = 0 .. 16) {{
+    return sum(map (p in v[h = 0], q in v[w = 0]) {{ if p < q then 1 else 0 }} over [h, w])
+  }}
+""", outputs=["    output y: i64[n, h, w] = y\n"])
+
+
+def windows_in_a_row(n):
+    return program(f"  let y = row.x[c = 0] |> repeat ({n}) {{ f }}\n", """fn f(x: u8[h, w]) -> u8[h, w] =
+  window (v in x, h = -1 ..= 1, border = edge) { u8(sum(i32(v) over [h]) / 3) }
+""", outputs=["    output y: u8[n, h, w] = y\n"])
+
+
 def many_outputs(n):
     return program("  let x = row.x\n", outputs=[f"    output y{i}: u8[n, h, w, c] = {add(i)}\n" for i in range(n)])
 
@@ -139,19 +154,20 @@ def reductions(n):
 
 FAMILIES = [(chain, 24), (conditions, 12), (grey_by_chance, 9), (inverted_by_chance, 12),
             (repeated_choices, 12), (nested_choices, 8), (views, 10), (doubling, 64),
-            (wide_window, 120), (bilateral, 60), (many_outputs, 12), (terms, 150), (terms_of_numbers, 150), (lets, 24),
+            (wide_window, 120), (bilateral, 60), (pairs, 256), (many_outputs, 12), (terms, 150), (terms_of_numbers, 150), (lets, 24),
             (long_record, 8), (pad_crop_flip_resize, 12), (resizes, 9), (reductions, 16)]
 
 
 class Scaling(ToolTest):
     library = None
 
-    def compile(self, text, expect=0):
+    def compile(self, text, expect=0, stage=None):
         path = os.path.join(self.folder, "p.pipe")
         with open(path, "w") as file:
             file.write(text)
         counted = os.path.join(self.folder, "allocations")
-        done = subprocess.run(self.command("compile", path, "--no-cache"), capture_output=True, text=True,
+        wanted = ["--emit", stage, "-o", os.path.join(self.folder, stage)] if stage else []
+        done = subprocess.run(self.command("compile", path, "--no-cache", *wanted), capture_output=True, text=True,
                               timeout=300, env={**self.environment(), "LD_PRELOAD": self.library,
                                                 "PENSTOCK_ALLOCATIONS": counted})
         self.assertEqual(done.returncode, expect, done.stderr)
@@ -168,6 +184,11 @@ class Scaling(ToolTest):
                 self.assertGreater(once, 0)
                 # The square would be 4, n log n is 2.3 at these sizes.
                 self.assertLess(twice / once, 2.5, f"{once} at {n}, {twice} at {2 * n}")
+
+    def test_loops_in_a_row(self):
+        """Without LLVM, in which so many take minutes."""
+        once, twice = (self.compile(windows_in_a_row(n), stage="llvm") for n in (500, 1000))
+        self.assertLess(twice / once, 2.2, f"{once} at 500, {twice} at 1000")
 
     def test_operators_after_themselves(self):
         empty = self.compile(program("  let x = row.x\n"))

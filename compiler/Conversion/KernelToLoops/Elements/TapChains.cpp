@@ -3,6 +3,8 @@
 // Like terms of a window's neighbours, combined one after the other.
 #include "compiler/Conversion/KernelToLoops/Elements/TapChains.h"
 
+#include <algorithm>
+
 using namespace mlir;
 using namespace penstock::pipe;
 using namespace penstock::conversion;
@@ -34,25 +36,26 @@ bool TapChain::staysThere(size_t hole) const {
          llvm::all_of(terms, [&](const TapTerm &term) { return term.holes[hole] == first; });
 }
 
-/// Returns whether the neighbours of the terms follow each other at one distance.
-static bool isProgression(TapChain &chain) {
-  const std::vector<Value> &zero = chain.terms[0].holes, &one = chain.terms[1].holes;
+/// Returns whether the neighbours of the terms follow each other at one distance, of which all but
+/// the last are known to.
+static bool goesOn(TapChain &chain) {
+  const size_t last = chain.terms.size() - 1;
+  const std::vector<Value> &zero = chain.terms[0].holes, &holes = chain.terms[last].holes;
+  if (last == 0)
+    return true;
   for (size_t h = 0; h < zero.size(); ++h) {
-    if (!llvm::isa<BlockArgument>(zero[h]) || chain.staysThere(h))
+    if (!llvm::isa<BlockArgument>(zero[h]))
       continue;
-    const int64_t step = TapChains::numberOf(one[h]) - TapChains::numberOf(zero[h]);
-    if (!chain.step) {
+    const int64_t from = TapChains::numberOf(zero[h]);
+    const int64_t step = TapChains::numberOf(chain.terms[1].holes[h]) - from;
+    if (step && !chain.step) {
       chain.step = step;
-      chain.first = TapChains::numberOf(zero[h]);
+      chain.first = from;
     }
-    for (size_t k = 0; k < chain.terms.size(); ++k)
-      if (TapChains::numberOf(chain.terms[k].holes[h]) !=
-          TapChains::numberOf(zero[h]) + static_cast<int64_t>(k) * step)
-        return false;
-    if (step != chain.step)
+    if ((step && step != chain.step) ||
+        TapChains::numberOf(holes[h]) != from + static_cast<int64_t>(last) * step)
       return false;
   }
-  chain.end = chain.first + static_cast<int64_t>(chain.terms.size()) * chain.step;
   return chain.step > 0;
 }
 
@@ -105,33 +108,50 @@ bool TapChains::read(Value value, TapTerm &term, bool shares, unsigned depth) co
   return true;
 }
 
-/// The terms of the same shape that `root` ends with, from the first one on.
-bool TapChains::find(BinaryOp root, TapChain &chain, bool shares) const {
-  if (!hasStart(root))
-    return false;
+/// Fills `chain` with the terms that `root` ends with, from the first one on, and returns how many
+/// are alike: as many as there are, or less.
+size_t TapChains::alike(BinaryOp root, ArrayRef<Value> values, TapChain &chain, bool shares) const {
   chain = {};
   chain.root = root;
-  std::vector<Value> values;
-  for (BinaryOp op = root;;) {
-    values.push_back(op.getRhs());
-    auto next = op.getLhs().getDefiningOp<BinaryOp>();
-    if (!next || !isHere(next) || next.getKind() != root.getKind()) {
-      values.push_back(op.getLhs());
-      break;
-    }
-    op = next;
-  }
-  if (values.size() < fewTerms)
-    return false;
-  std::vector<uintptr_t> shape;
-  for (Value value : llvm::reverse(values)) {
+  for (Value value : values) {
     TapTerm term;
     if (!readHole(value, nullptr, 0, term) && !read(value, term, shares))
-      return false;
-    if (!shape.empty() && term.shape != shape)
-      return false;
-    shape = term.shape;
+      break;
+    if (!chain.terms.empty() && term.shape != chain.terms[0].shape)
+      break;
     chain.terms.push_back(std::move(term));
+    if (!goesOn(chain)) {
+      chain.terms.pop_back();
+      break;
+    }
   }
-  return isProgression(chain);
+  const size_t count = chain.terms.size();
+  chain.end = chain.first + static_cast<int64_t>(count) * chain.step;
+  return count;
+}
+
+bool TapChains::find(BinaryOp root, TapChain &chain) {
+  if (!hasStart(root) || tooLong.contains(root))
+    return false;
+  SmallVector<BinaryOp> links{root};
+  SmallVector<Value> values;
+  for (;;) {
+    values.push_back(links.back().getRhs());
+    auto next = links.back().getLhs().getDefiningOp<BinaryOp>();
+    if (!next || !isHere(next) || next.getKind() != root.getKind())
+      break;
+    links.push_back(next);
+  }
+  values.push_back(links.back().getLhs());
+  std::reverse(values.begin(), values.end());
+  size_t longest = 0;
+  for (bool shares : {false, true}) {
+    longest = std::max(longest, alike(root, values, chain, shares));
+    if (longest == values.size())
+      return true;
+  }
+  // The links before it end with fewer of the same terms.
+  for (size_t i = 0; i < links.size() && (values.size() - i > longest || longest < fewTerms); ++i)
+    tooLong.insert(links[i]);
+  return false;
 }

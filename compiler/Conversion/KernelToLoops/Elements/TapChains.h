@@ -43,17 +43,17 @@ public:
     return llvm::cast<mlir::BlockArgument>(neighbour).getArgNumber();
   }
   /// The terms that `root` ends with, from the first one on; false where they are not alike.
-  bool find(pipe::BinaryOp root, TapChain &chain) const {
-    return find(root, chain, false) || find(root, chain, true);
-  }
+  bool find(pipe::BinaryOp root, TapChain &chain);
 
 private:
-  bool find(pipe::BinaryOp root, TapChain &chain, bool shares) const;
+  size_t alike(pipe::BinaryOp root, llvm::ArrayRef<mlir::Value> values, TapChain &chain,
+               bool shares) const;
   bool read(mlir::Value value, TapTerm &term, bool shares, unsigned depth = 0) const;
   bool readHole(mlir::Value value, mlir::Operation *user, unsigned operand, TapTerm &term) const;
 
   mlir::Block &body;
   const unsigned count;
+  llvm::DenseSet<mlir::Operation *> tooLong; ///< their first terms alone are alike
 };
 
 } // namespace penstock::conversion

@@ -25,7 +25,7 @@ private:
   void orderLoops();
 
   Block &body;
-  const TapChains alike;
+  TapChains alike;
   llvm::DenseSet<Operation *> inChain;
   TapLoops found;
 };
