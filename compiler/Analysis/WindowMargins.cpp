@@ -107,3 +107,15 @@ std::optional<Margin> penstock::analysis::marginOf(KernelOp kernel, Value tensor
     return std::nullopt;
   return margin;
 }
+
+bool penstock::analysis::holds(const Margin &margin, WindowOp op) {
+  if (!isPlain(op) || margin.border != op.getBorder())
+    return false;
+  NamedTensorType type = tensorOf(rootOf(op));
+  for (auto [k, name] : llvm::enumerate(op.getOver().getAsRange<StringAttr>())) {
+    const int64_t axis = type.axisIndex(name);
+    if (-op.getLow()[k] > margin.low[axis] || op.getHigh()[k] > margin.high[axis])
+      return false;
+  }
+  return true;
+}

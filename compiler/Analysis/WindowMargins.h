@@ -24,5 +24,8 @@ constexpr int64_t mostChannels = 4;
 /// The margins that windows want of `tensor`; null where there are none. `asCopy`: it is stored for
 /// nothing else.
 std::optional<Margin> marginOf(pipe::KernelOp kernel, mlir::Value tensor, bool asCopy);
+/// Returns whether what the window reads outside of its input is in `margin`, stored around its
+/// root.
+bool holds(const Margin &margin, pipe::WindowOp op);
 
 } // namespace penstock::analysis

@@ -181,6 +181,14 @@ static LogicalResult verifyStored(KernelOp kernel) {
                       "number is known, of up to four bytes side by side in memory");
       return WalkResult::interrupt();
     }
+    if (auto reduce = llvm::dyn_cast<ReduceOp>(op);
+        reduce && text == "ring" && !canMakeRows(reduce)) { // C14
+      op->emitOpError(
+          "has the schedule \"ring\"; that takes lanes along the rows of its result, and "
+          "one reader that stores what it makes of them row by row, with lanes along "
+          "these");
+      return WalkResult::interrupt();
+    }
     auto rows = op->getAttrOfType<IntegerAttr>("rows");
     if (op->hasAttr("rows") && (text != "shared" || !rows || rows.getInt() < 1)) { // C5
       op->emitOpError("has `rows`; so many are stored of what is \"shared\", one or more, as i64");
@@ -220,7 +228,8 @@ LogicalResult KernelOp::verify() {
   if ((*this)->hasAttr("outside_n") &&
       (!outside || outside.size() != static_cast<int64_t>(results)))
     return emitOpError() << "has `outside_n` for other than its " << results << " results";
-  return success(succeeded(verifyStored(*this)) && succeeded(verifyLoops(*this)));
+  return success(succeeded(verifyLoops(*this)) && succeeded(verifyReductions(*this)) &&
+                 succeeded(verifyStored(*this)));
 }
 
 LogicalResult LaunchOp::verify() {

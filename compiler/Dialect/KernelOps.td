@@ -43,6 +43,19 @@ def Pipe_KernelOp : Pipe_Op<"kernel", [Pipe_OfClass<"other">, IsolatedFromAbove,
       lie side by side in memory, into columns whose number is known when compiling.
     - (C9) with the mapping "tile" may stand `copied`: `bytes` of shared memory, a multiple of 16, for those of the
       kernel's tensors that `inputs` names by their numbers, ascending, of which a block copies what it reads.
+    - (C10) on a CPU, a reduce may have `reduction`, a `#schedule.reduction` of how it goes: `along` is an axis of its
+      result, `unroll` another one, of at most 16 elements, a number known when compiling.
+    - (C11) a result that is unrolled there has 1 to 256 elements, a number known when compiling; a reduce that is
+      "inline" is unrolled and goes the way "single".
+    - (C12) the way "rows" is one of sums, counts, minima, maxima and their places, of numbers, with as many elements
+      for each result as are known when compiling (for a sum of floats at least 32), into rows of at least as many
+      results as there are lanes.
+    - (C13) the way "lanes" has lanes along the operand's last axis, or the one before channels, which `unroll` names; 2
+      or more, 32 for a sum of floats. A run is of its last axes, of known extents. What goes beside are sums of floats of
+      rows of known length, as many at most as there are results side by side; channels of those have such rows, too.
+      Places are of rows of known length, of no fewer elements than there are lanes.
+    - (C14) a reduce may have "ring" where a view of its rows alone reads it, what comes of that is stored row by row,
+      and lanes lie along rows in both.
 
     Example:
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Resampling along rows, for the pass across them.
+// Rows that are made when they are read.
 #include "compiler/Dialect/RowStreams.h"
+#include "compiler/Dialect/ScheduleDialect.h"
 
 using namespace mlir;
 using namespace penstock::pipe;
@@ -115,4 +116,72 @@ bool penstock::pipe::canReadRows(ResampleOp op) {
   return op.getNumerics() == Numerics::pillow &&
          tensorOf(op.getResult()).axisIndex(op.getAxis()) == 0 && rows.isStatic() &&
          rows.extent >= 1;
+}
+
+//===--- of reductions ------------------------------------------------------------------===//
+
+/// The only op that reads `value`; null for several.
+static Operation *onlyReader(Value value) {
+  return value.hasOneUse() ? *value.user_begin() : nullptr;
+}
+
+StoredByRows penstock::pipe::storedByRows(ReduceOp op) {
+  auto rows = tensorOf(op.getResult());
+  auto view = llvm::dyn_cast_if_present<ViewOp>(onlyReader(op.getResult()));
+  if (!view || rows.getRank() < 2)
+    return {};
+  auto reader = llvm::dyn_cast_if_present<ReduceOp>(onlyReader(view.getResult()));
+  auto axes = tensorOf(reader ? reader.getResult() : view.getResult()).getAxes();
+  auto read = tensorOf(view.getResult()).getAxes();
+  if (axes.size() != rows.getAxes().size() || axes != read.take_front(axes.size()))
+    return {};
+  auto isSame = [&](int64_t axis) {
+    return rows.getAxes()[axis] == axes[axis] &&
+           view.getMap().getResult(static_cast<unsigned>(axis)) ==
+               getAffineDimExpr(static_cast<unsigned>(axis), op.getContext());
+  };
+  // Channels that stay are part of the row.
+  const int64_t rank = rows.getRank(),
+                inRow = rank > 2 && rows.isStatic() && isSame(rank - 1) ? 2 : 1;
+  for (int64_t axis = 0; axis < rank - inRow; ++axis)
+    if (!isSame(axis))
+      return {};
+  Value stored = reader ? reader.getResult() : view.getResult();
+  if (reader && reader->getAttr("schedule") != StringAttr::get(op.getContext(), "inline"))
+    return {stored, inRow};
+  for (Operation *next = onlyReader(stored);; next = onlyReader(stored)) {
+    if (llvm::isa_and_present<ReturnOp>(next))
+      return {stored, inRow};
+    if (inputAccessOf(next) != InputAccess::own || tensorOf(next->getResult(0)).getAxes() != axes)
+      return {};
+    stored = next->getResult(0);
+    if (next->hasAttr("schedule"))
+      return {stored, inRow};
+  }
+}
+
+/// Returns whether lanes go along the last axis of what is stored; of rows of `inRow` axes along
+/// both.
+static bool goesAlongRows(Value stored, int64_t inRow) {
+  NamedTensorType type = tensorOf(stored);
+  const int64_t last = type.getRank() - 1;
+  auto reduce = stored.getDefiningOp<ReduceOp>();
+  if (reduce && inRow == 2)
+    return reduce->getAttr("schedule") == StringAttr::get(reduce.getContext(), "ring") &&
+           canMakeRows(reduce);
+  if (reduce && reduce->getAttr("schedule") != StringAttr::get(reduce.getContext(), "inline"))
+    return isAxis(reductionOf(reduce).getAlong(), type.getAxes()[last]);
+  auto result = llvm::dyn_cast<OpResult>(stored);
+  const LoopsAttr loops = result ? loopsOf(result) : LoopsAttr();
+  if (inRow == 1)
+    return !loops || !loops.getAlong() || isAxis(loops.getAlong(), type.getAxes()[last]);
+  return loops && isAxis(loops.getAlong(), type.getAxes()[last - 1]) &&
+         isAxis(loops.getUnroll(), type.getAxes()[last]);
+}
+
+bool penstock::pipe::canMakeRows(ReduceOp op) {
+  auto [stored, inRow] = storedByRows(op);
+  return stored && op->getBlock() == stored.getParentBlock() &&
+         isAxis(reductionOf(op).getAlong(), tensorOf(op.getResult()).getAxes().back()) &&
+         goesAlongRows(stored, inRow);
 }

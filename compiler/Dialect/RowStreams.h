@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Resampling along rows, for the pass across them.
+// Rows that are made when they are read.
 #pragma once
 
 #include "compiler/Dialect/PipeDialect.h"
@@ -13,5 +13,18 @@ namespace penstock::pipe {
 bool canStreamRows(ResampleOp op);
 /// Returns whether a vertical resampling can read such rows one by one.
 bool canReadRows(ResampleOp op);
+
+/// What is stored where rows of a reduction are read, and how many of its last axes are a row.
+struct StoredByRows {
+  mlir::Value stored;
+  int64_t inRow = 1;
+};
+/// What is stored where rows of `op` are read, all at their own outer indices: the reduction or
+/// view that reads them, or what is computed of its elements alone. Null where they are read
+/// otherwise.
+StoredByRows storedByRows(ReduceOp op);
+/// Returns whether rows of a reduction can be made when they are read, by what the schedule says of
+/// it and of what reads it: both have lanes along rows.
+bool canMakeRows(ReduceOp op);
 
 } // namespace penstock::pipe

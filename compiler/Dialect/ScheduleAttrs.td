@@ -67,4 +67,55 @@ def Schedule_LoopsAttr : AttrDef<Schedule_Dialect, "Loops"> {
   }];
 }
 
+def Schedule_WayEnum : I32EnumAttr<"Way", "how a reduction goes through results and elements", [
+    I32EnumAttrCase<"across", 0>, I32EnumAttrCase<"rows", 1>, I32EnumAttrCase<"lanes", 2>,
+    I32EnumAttrCase<"single", 3>]> {
+  let cppNamespace = "::penstock::pipe";
+  let genSpecializedAttr = 0;
+}
+
+def Schedule_ReductionAttr : AttrDef<Schedule_Dialect, "Reduction"> {
+  let mnemonic = "reduction";
+  let summary = "How a reduction goes through its results and their elements";
+  let description = [{
+    There are four ways:
+
+    - "across": each lane makes a result of its own. `lanes` neighbours along `along`, an axis of the result, are made
+      at once, and those of its axis `unroll` side by side.
+    - "rows": the last `run` axes of the result are a row in memory, and so are the elements that are read for it. What
+      the row has so far lives in memory, `lanes` results of it are taken on at a time, by `beside` rows of elements.
+    - "lanes": `lanes` neighbours along the last reduced axis are taken in at once, and what the lanes have meets at the
+      end. `beside` results along the last axis that stays are made at once; or, if elements are channels in a last
+      axis that stays, those of all channels, which `unroll` then names.
+    - "single": one result after the other, and one element after the other.
+
+    The last `run` reduced axes are gone through as one, in the ways "lanes" and "single"; with `unroll`, the last one and
+    the channels. Where they are not one run of elements wherever they are read, that is an error of the lowering.
+
+    Where it is `unrolled`, each element of a result has code of its own, in no loop. With `pieces`, several results are
+    made of the elements of one vector, where the last reduced axis lies inside of `along` in memory, as columns of
+    tiles do.
+
+    Constraints:
+
+    - (C1) `lanes` is a power of two up to 64, `beside` one up to 16, `run` at least 1.
+    - (C2) `along` stands with the way "across", and with no other.
+    - (C3) `unroll` stands with "across" or "lanes", `unrolled` and `pieces` with "across" or "single"; `beside` is 1 with
+      other ways than "rows" and "lanes", `run` with "across", and `lanes` with "single".
+
+    Example: `#schedule.reduction<way = across, along = "w", lanes = 16, unroll = "c", unrolled = true>`
+  }];
+  let parameters = (ins
+    EnumParameter<Schedule_WayEnum>:$way,
+    OptionalParameter<"::mlir::StringAttr">:$along,
+    DefaultValuedParameter<"int64_t", "1">:$lanes,
+    OptionalParameter<"::mlir::StringAttr">:$unroll,
+    DefaultValuedParameter<"int64_t", "1">:$run,
+    DefaultValuedParameter<"int64_t", "1">:$beside,
+    DefaultValuedParameter<"bool", "false">:$unrolled,
+    DefaultValuedParameter<"bool", "false">:$pieces);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
 #endif

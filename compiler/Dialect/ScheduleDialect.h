@@ -16,6 +16,11 @@ namespace penstock::pipe {
 /// Axes that `unroll` may name: code is written once for each of their elements.
 constexpr int64_t mostSideBySide = 16;
 
+/// Returns whether `name` is there, and that of an axis.
+inline bool isAxis(mlir::StringAttr name, const Axis &axis) {
+  return name && name.getValue() == axis.name;
+}
+
 /// The attribute `loops` of an op speaks of results, one of an array for each, or of its only one;
 /// null where there is none.
 LoopsAttr loopsOf(mlir::OpResult result);
@@ -26,5 +31,33 @@ void setLoops(mlir::Operation *op, llvm::StringRef name, llvm::ArrayRef<mlir::At
 
 /// `loops` and `copies` inside of a kernel name axes that are there.
 mlir::LogicalResult verifyLoops(KernelOp kernel);
+
+//===--- reductions (ReductionSchedule.cpp) ---------------------------------------------===//
+
+/// Elements for each result of which code is written for each, at most.
+constexpr int64_t mostElementsUnrolled = 256;
+
+/// What the attribute `reduction` says; where there is none, a way that is always open.
+ReductionAttr reductionOf(ReduceOp op);
+
+/// The axes of a reduction's operand, by position.
+struct ReducedAxes {
+  llvm::SmallVector<int64_t> kept, over;
+  explicit ReducedAxes(ReduceOp op);
+};
+
+/// Indices of an axis of `op`'s operand that code goes through; null where only the sample tells.
+/// Of rows that go in tiles it is those of a tile.
+std::optional<int64_t> extentInCode(ReduceOp op, int64_t axis);
+/// Indices of the last `run` reduced axes, together.
+std::optional<int64_t> lengthOfRun(ReduceOp op, int64_t run);
+/// Returns whether vectors of all partial sums fill rows of so many elements, so that it is known
+/// where each row begins among them.
+bool fillsVectors(ReduceOp op, int64_t run);
+
+/// What of `reduction` no code can be made for, as far as types tell, with the number of the
+/// constraint; empty where all is fine.
+std::string whyNot(ReduceOp op, ReductionAttr reduction);
+mlir::LogicalResult verifyReductions(KernelOp kernel);
 
 } // namespace penstock::pipe

@@ -8,6 +8,7 @@
 #include "compiler/Schedules/LoopPlan.h"
 #include "compiler/Analysis/WindowMargins.h"
 #include "compiler/Dialect/RowStreams.h"
+#include "compiler/Schedules/ReductionPlan.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -41,9 +42,7 @@ namespace {
 class LoopPlanner {
 public:
   LoopPlanner(KernelOp kernel, const penstock::lane::Features &has) : kernel(kernel), has(has) {
-    for (BlockArgument argument : kernel.getBody().getArguments())
-      if (isTensor(argument))
-        stored.inMemory.insert(argument);
+    stored.addArguments(kernel);
     if (auto schedule = kernel.getSchedule())
       if (auto tile = schedule->getAs<IntegerAttr>("row_tile"))
         rowTile = tile.getInt();
@@ -243,7 +242,14 @@ void LoopPlanner::visitStored(Operation &op) {
       continue; // stays in a register
     if (!isWhole)
       store(result);
-    stored.inMemory.insert(result);
+    auto margin =
+        isWhole ? std::nullopt : penstock::analysis::marginOf(kernel, result, /*asCopy=*/false);
+    auto reduce = llvm::dyn_cast<ReduceOp>(op);
+    const Way way = reduce ? reductionOf(reduce).getWay() : Way::single;
+    if (margin)
+      stored.addPadded(result, *margin);
+    else
+      stored.addWhole(kernel, result, /*aligned=*/way == Way::across || way == Way::rows);
   }
 }
 
@@ -274,7 +280,7 @@ void LoopPlanner::visitRepeat(RepeatOp op) {
   Block &body = op.getBody().front();
   for (BlockArgument argument : body.getArguments())
     if (isTensor(argument))
-      stored.inMemory.insert(argument);
+      stored.add(argument, penstock::analysis::denseStrides(tensorOf(argument)));
   for (Operation &inner : body.without_terminator())
     visit(inner);
   for (auto [init, last, result] :
@@ -283,18 +289,21 @@ void LoopPlanner::visitRepeat(RepeatOp op) {
       store(result, {init, last});
   for (Value result : op.getResults())
     if (isTensor(result))
-      stored.inMemory.insert(result);
+      stored.add(result, penstock::analysis::denseStrides(tensorOf(result)));
 }
 
 /// Plans the copy, with margins, of what a window reads.
 void LoopPlanner::visitWindow(WindowOp op) {
   Value root = penstock::analysis::rootOf(op);
-  if (!penstock::analysis::isPlain(op) || stored.inMemory.contains(root) ||
-      stored.rows.contains(root) || op->getParentOp() != kernel ||
-      !penstock::analysis::marginOf(kernel, root, /*asCopy=*/true))
+  if (!penstock::analysis::isPlain(op) || stored.margins.contains(root) ||
+      stored.rows.contains(root) || op->getParentOp() != kernel || tensorOf(root).getRank() == 0)
     return;
-  store(root);
-  stored.inMemory.insert(root);
+  auto margin = penstock::analysis::marginOf(kernel, root, /*asCopy=*/true);
+  if (!margin)
+    return;
+  if (!stored.inMemory.contains(root))
+    store(root);
+  stored.addPadded(root, *margin);
 }
 
 void LoopPlanner::visit(Operation &op) {
@@ -310,7 +319,7 @@ void LoopPlanner::visit(Operation &op) {
     return visitRepeat(repeat);
   if (auto scatter = llvm::dyn_cast<ScatterOp>(op))
     store(scatter.getResult(), scatter.getBase()); // what it begins with
-  const auto where = op.getAttrOfType<StringAttr>("schedule");
+  auto where = op.getAttrOfType<StringAttr>("schedule");
   if (auto resample = llvm::dyn_cast<ResampleOp>(op)) {
     if (where && where == "ring")
       return;
@@ -321,6 +330,8 @@ void LoopPlanner::visit(Operation &op) {
   }
   if (auto window = llvm::dyn_cast<WindowOp>(op))
     visitWindow(window);
+  if (auto reduce = llvm::dyn_cast<ReduceOp>(op); reduce && planReduction(reduce, stored, has))
+    return;
   if (where && where == "inline")
     return;
   if (formOf(&op) != KernelForm::inlined || (where && where == "scratch"))

@@ -3,21 +3,13 @@
 // Which loops compute what is stored.
 #pragma once
 
-#include "compiler/Dialect/ScheduleDialect.h"
 #include "compiler/Lane/Features.h"
-#include "llvm/ADT/DenseSet.h"
+#include "compiler/Schedules/StoredValues.h"
 
 namespace penstock::schedules {
 
-/// What is stored where an op of a kernel stands: whoever asks goes through the ops in their order.
-struct StoredValues {
-  llvm::DenseSet<mlir::Value> inMemory;
-  /// Results of a resampling whose rows are made when they are read.
-  llvm::DenseSet<mlir::Value> rows;
-};
-
 /// Writes `loops` on all ops of a kernel whose results are stored element by element and that have
-/// none, and `copies` on what stores others' results again.
+/// none, `copies` on what stores others' results again, and `reduction` on reductions.
 void planLoops(pipe::KernelOp kernel, const lane::Features &has);
 
 //===--- what loops are written for (LoopVersions.cpp) --------------------------------===//

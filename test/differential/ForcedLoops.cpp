@@ -2,7 +2,7 @@
 //
 // Schedules that nobody chose.
 #include "test/differential/ForcedLoops.h"
-#include "compiler/Dialect/ScheduleDialect.h"
+#include "compiler/Schedules/LoopPlan.h"
 #include "test/differential/Rng.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Support/xxhash.h"
@@ -44,17 +44,79 @@ static void force(Operation *op, StringRef attribute, ValueRange values, Rng &rn
   setLoops(op, attribute, loops);
 }
 
+/// Any way to go, of those that an attribute can say.
+static ReductionAttr forced(ReduceOp op, Rng &rng) {
+  Builder builder(op.getContext());
+  NamedTensorType in = tensorOf(op.getValue()), out = tensorOf(op.getResult());
+  auto name = [&](NamedTensorType type, int64_t axis) {
+    return builder.getStringAttr(type.getAxes()[axis].name);
+  };
+  const auto rank = static_cast<int64_t>(out.getRank());
+  const int64_t lanes = int64_t{1} << rng.below(7), beside = int64_t{1} << rng.below(5);
+  const bool unrolled = rng.chance(0.5), pieces = rng.chance(0.5);
+  auto make = [&](Way way, StringAttr along, int64_t lanes, StringAttr unroll, int64_t beside,
+                  bool unrolled, bool pieces) {
+    return ReductionAttr::get(op.getContext(), way, along, lanes, unroll, 1, beside, unrolled,
+                              pieces);
+  };
+  switch (rng.pick<Way>({Way::across, Way::rows, Way::lanes, Way::single})) {
+  case Way::across: {
+    if (rank == 0)
+      return {};
+    const int64_t along = rng.below(rank), other = rng.below(rank);
+    return make(Way::across, name(out, along), lanes,
+                other != along ? name(out, other) : StringAttr(), 1, unrolled, pieces);
+  }
+  case Way::rows:
+    return make(Way::rows, {}, lanes, {}, beside, false, false);
+  case Way::lanes: {
+    const bool ofChannels = ReducedAxes(op).over.back() != in.getRank() - 1;
+    const bool isSum = op.getKind() == ReduceKind::sum && llvm::isa<FloatType>(in.getElementType());
+    return make(Way::lanes, {}, isSum ? 32 : lanes,
+                ofChannels ? name(in, in.getRank() - 1) : StringAttr(), isSum ? beside : 1, false,
+                false);
+  }
+  case Way::single:
+    break;
+  }
+  return make(Way::single, {}, 1, {}, 1, unrolled, pieces);
+}
+
+/// Reductions go another way, each one that code can be made for; what else reads and makes what
+/// they store is planned again, since that lies elsewhere then.
+static void forceReductions(KernelOp kernel, Rng &rng) {
+  kernel.walk([&](ReduceOp op) {
+    op->removeAttr("reduction");
+    auto where = op->getAttrOfType<StringAttr>("schedule");
+    if (where && where == "ring" && rng.chance(0.5))
+      op->setAttr("schedule", StringAttr::get(op.getContext(), "scratch"));
+    if ((where && where != "scratch") || op.getOver().empty() || rng.chance(0.3))
+      return;
+    for (int tries = 0; tries < 8 && !op->hasAttr("reduction"); ++tries)
+      if (ReductionAttr reduction = forced(op, rng); reduction && whyNot(op, reduction).empty())
+        op->setAttr("reduction", reduction);
+  });
+  auto level = kernel.getSchedule() ? kernel.getSchedule()->getAs<IntegerAttr>("level") : nullptr;
+  schedules::planLoops(kernel, level ? lane::featuresOf(level.getInt()) : lane::Features());
+}
+
 void forceLoops(ModuleOp module) {
   std::string text;
   llvm::raw_string_ostream(text) << module;
   Rng rng(llvm::xxh3_64bits(StringRef(text)));
-  for (auto kernel : module.getOps<KernelOp>())
+  for (auto kernel : module.getOps<KernelOp>()) {
+    if (kernel.getKind() == "codec")
+      continue;
     kernel.walk([&](Operation *op) {
       force(op, "loops", op->getResults(), rng);
       force(op, "copies", op->getOperands(), rng);
-      if (op->getAttr("schedule") == StringAttr::get(op->getContext(), "ring") && rng.chance(0.5))
-        op->setAttr("schedule", StringAttr::get(op->getContext(), "scratch"));
     });
+    forceReductions(kernel, rng);
+    kernel.walk([&](ResampleOp op) {
+      if (op->getAttr("schedule") == StringAttr::get(op.getContext(), "ring") && rng.chance(0.5))
+        op->setAttr("schedule", StringAttr::get(op.getContext(), "scratch"));
+    });
+  }
 }
 
 } // namespace penstock::differential

@@ -5,6 +5,9 @@ import re
 
 from support import ToolTest, main
 
+SUMS = "output y: f32[n, h] = sum(map (v in row.b) { f32(v) * 0.5 } over [w])"
+POOL = "output y: f32[n, h, w] = max(frames(frames(map (v in row.b) { f32(v) * 0.5 }, h, i, 3, 2), w, j, 3, 2) over [i, j])"
+
 # What is decided, a pipeline's lines, what stands in the text of its schedule, and what takes its place.
 DECISIONS = [
     ("lanes", "output y: f32[n, h, w] = map (v in row.b) { f32(v) * 0.5 }", r"lanes = 32", "lanes = 4"),
@@ -17,6 +20,17 @@ DECISIONS = [
     ("rows of a pad by themselves", "output y: u8[n, h, w] = row.b |> pad(2)", r'"rows"', ""),
     ("ends of rows", "output y: f32[n, h, w] = map (v in row.b) { f32(v) * 0.5 }", r"tail = narrow", "tail = single"),
     ("rows in a ring", "output y: u8[n, h, w, c] = row.image |> resize(9, 40)", r'schedule = "ring"', 'schedule = "scratch"'),
+    ("a reduction in lanes", SUMS, r"way = lanes, lanes = 32, beside = 2", "way = single"),
+    ("sums side by side", SUMS, r"beside = 2", "beside = 4"),
+    ("a result in each lane", SUMS, r"way = lanes, lanes = 32, beside = 2", 'way = across, along = "h", lanes = 4'),
+    ("axes that are one run", "output y: f32[n, h] = sum(map (v in row.image) { f32(v) * 0.5 } over [w, c])", r", run = 2, beside = 2", ""),
+    ("channels of a reduction", "output y: u8[n, c] = max(row.image over [h, w])", r'way = lanes, lanes = 32, unroll = "c"', "way = single"),
+    ("lanes of places", "output y: i64[n, h] = argmax(row.b over [w])", r"lanes = 16", "lanes = 8"),
+    ("rows of results", "output y: u8[n, w] = max(row.tall over [h])", r"way = rows, lanes = 64, beside = 8", 'way = across, along = "w", lanes = 16'),
+    ("rows that are read side by side", "output y: u8[n, w] = max(row.tall over [h])", r"beside = 8", "beside = 2"),
+    ("rows that are made when they are read", POOL, r'schedule = "ring"', 'schedule = "scratch"'),
+    ("elements without a loop", POOL, r', unrolled = true>, schedule = "ring"', '>, schedule = "ring"'),
+    ("results of one vector", "output y: f32[n, t] = sum(row.quads over [k])", r"pieces = true", "pieces = false"),
     ("copies", "output y: u8[n, h, w] = concat(each (q in 0 .. 2) { row.b }, w)", r"(copies = .*?)lanes = 32", r"\1lanes = 8"),
 ]
 
@@ -40,7 +54,8 @@ class Schedules(ToolTest):
         for decision, output, old, new in DECISIONS:
             with self.subTest(decision):
                 pipe = self.write("p.pipe", "pipe 1\nuse vision\npipeline p(factor: f32 = 0.25) {\n  for row in synthetic(11, "
-                                  "b = u8[h = 5, w = 67], image = u8[h = 12, w = 37, c = rgb], points = f32[t = 50, k = 3])\n"
+                                  "b = u8[h = 5, w = 67], image = u8[h = 12, w = 37, c = rgb], points = f32[t = 50, k = 3], "
+                                  "quads = f32[t = 50, k = 4], tall = u8[h = 70, w = 130])\n"
                                   f"  batch 4 last keep {{\n    {output}\n  }}\n}}\n")
                 chosen = self.run_tool("compile", pipe, "--no-cache", "--target", "x86-64-v3", "--emit", "schedule").stdout
                 forced = re.sub(old, new, chosen)
@@ -48,10 +63,18 @@ class Schedules(ToolTest):
                 texts = [self.write(f"{i}.mlir", text) for i, text in enumerate((chosen, forced))]
                 loops = [self.run_tool("compile", text, "--no-cache", "--target", "x86-64-v3", "--from", "schedule", "--emit",
                                        "loops").stdout for text in texts]
-                self.assertNotEqual(*(re.sub(r"#schedule\.loops<[^>]*>", "", text) for text in loops))
+                self.assertNotEqual(*(re.sub(r"#schedule\.(?:loops|reduction)<[^>]*>", "", text) for text in loops))
                 right, *others = (self.bytes_of(path, "--target", "x86-64-v3", *options) for path, options in
                                   ((pipe, ()), *((text, ("--from", "schedule")) for text in texts)))
                 self.assertEqual([right, right], others)
+
+    def test_rows_that_no_reduction_can_make_are_stored(self):
+        """Of 40 rows and columns, both reductions go by rows, and the second one reads all that the first one makes."""
+        pipe = self.write("p.pipe", "pipe 1\npipeline p() {\n  for row in synthetic(11, x = f32[h = 90, w = 90])\n  batch 4 last keep "
+                          "{ output y: f32[n, h, w] = max(frames(frames(row.x, h, i, 40, 1), w, j, 40, 1) over [i, j]) }\n}\n")
+        text = self.write("p.mlir", re.sub(r", schedule = \"scratch\"|reduction = #schedule\.reduction<[^>]*>,? ?", "", self.run_tool(
+            "compile", pipe, "--no-cache", "--target", "x86-64-v3", "--emit", "schedule").stdout))
+        self.assertEqual(self.bytes_of(pipe, "--target", "x86-64-v3"), self.bytes_of(text, "--target", "x86-64-v3", "--from", "schedule"))
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 //
 // Arguments and temporaries.
 #include "compiler/Conversion/KernelToGpu/GpuContext.h"
+#include "compiler/Analysis/Strides.h"
 #include "compiler/Conversion/KernelToGpu/GpuLoops.h"
 #include "compiler/Conversion/Scratch.h"
 
@@ -72,7 +73,7 @@ static void addTensorArgument(const GpuSite &site, Value tensor, NamedTensorType
                                  : addArgument(site, b.getIndexType(), name + "_" + a.name,
                                                ArgumentSource::extent, number, axis);
     // The outermost axes lie where the runtime says, see kernel.h.
-    const bool isKnown = stride && axis >= axesOfRuntime(type, outsideBatch);
+    const bool isKnown = stride && axis >= penstock::analysis::axesOfRuntime(type, outsideBatch);
     buffer.strides[axis] = isKnown ? x.constant(*stride)
                                    : addArgument(site, b.getIndexType(), name + "_stride_" + a.name,
                                                  ArgumentSource::stride, number, axis);

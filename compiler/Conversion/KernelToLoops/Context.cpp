@@ -105,22 +105,6 @@ LaneValue penstock::conversion::scalarFromSlot(const Site &site, Value address, 
   return value;
 }
 
-/// Strides of the type's dense layout, innermost first known; an axis further
-/// out than a dynamic one has no known stride.
-static SmallVector<std::optional<int64_t>> denseStrides(NamedTensorType type) {
-  SmallVector<std::optional<int64_t>> known(type.getRank());
-  std::optional<int64_t> bytes = scalarBytes(type.getElementType());
-  for (int64_t axis = type.getRank() - 1; axis >= 0; --axis) {
-    known[axis] = bytes;
-    const Axis &a = type.getAxes()[axis];
-    if (bytes && a.isStatic())
-      bytes = *bytes * a.extent;
-    else
-      bytes.reset();
-  }
-  return known;
-}
-
 static Buffer argumentBuffer(const Site &site, int64_t number, NamedTensorType type,
                              int64_t outsideBatch) {
   auto [ctx, b, l, m] = site.parts();
@@ -128,11 +112,8 @@ static Buffer argumentBuffer(const Site &site, int64_t number, NamedTensorType t
   Buffer buffer;
   buffer.element = type.getElementType();
   buffer.pointer = m.loadPlain(LLVM::LLVMPointerType::get(b.getContext()), base);
-  buffer.known = denseStrides(type);
+  buffer.known = penstock::analysis::argumentStrides(type, outsideBatch);
   for (int64_t axis = 0; axis < type.getRank(); ++axis) {
-    // The others are dense where the type says how far apart.
-    if (axis < axesOfRuntime(type, outsideBatch))
-      buffer.known[axis].reset();
     if (buffer.known[axis]) {
       buffer.strides.push_back(l.i64(*buffer.known[axis]));
       continue;
@@ -178,7 +159,7 @@ FailureOr<Buffer> penstock::conversion::scratchBuffer(const Site &site, Value te
   auto type = llvm::cast<NamedTensorType>(tensor.getType());
   Buffer buffer;
   buffer.element = type.getElementType();
-  buffer.known = denseStrides(type);
+  buffer.known = penstock::analysis::denseStrides(type);
   buffer.strides.resize(type.getRank());
   Value stride = l.i64(scalarBytes(buffer.element));
   SmallVector<TensorAxis> axes;

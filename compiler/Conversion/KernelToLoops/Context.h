@@ -3,7 +3,7 @@
 // What is known of a kernel while it becomes loops.
 #pragma once
 
-#include "compiler/Analysis/WindowMargins.h"
+#include "compiler/Analysis/Strides.h"
 #include "compiler/Conversion/KernelContract.h"
 #include "compiler/Conversion/KernelToLoops/Elements/TapLoops.h"
 #include "compiler/Conversion/KernelToLoops/Rows/RowStream.h"

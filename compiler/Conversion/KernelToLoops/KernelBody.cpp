@@ -112,11 +112,8 @@ LogicalResult penstock::conversion::emitTopLevel(const Site &around, Operation &
       return failure();
   }
   if (auto reduce = llvm::dyn_cast<ReduceOp>(op);
-      reduce && op.getAttrOfType<StringAttr>("schedule") == b.getStringAttr("ring")) {
-    auto done = prepareReducedRows(site, reduce);
-    if (failed(done) || *done)
-      return success(succeeded(done));
-  }
+      reduce && op.getAttrOfType<StringAttr>("schedule") == b.getStringAttr("ring"))
+    return prepareReducedRows(site, reduce);
   if (auto window = llvm::dyn_cast<WindowOp>(op); window && failed(prepareMargins(site, window)))
     return failure();
   if (op.getAttrOfType<StringAttr>("schedule") == b.getStringAttr("inline"))

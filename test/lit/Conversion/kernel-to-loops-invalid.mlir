@@ -25,3 +25,13 @@ pipe.kernel @own_extents "pixels" {
   %2 = pipe.reduce sum %1 over ["w"] : !pipe.tensor<i64[w=?]> -> !pipe.tensor<i64[]>
   pipe.return %2 : !pipe.tensor<i64[]>
 }
+
+// -----
+
+pipe.kernel @apart "pixels" schedule {level = 3 : i64} {
+^bb0(%x: !pipe.tensor<f32[c=3, h=8, w=40]>):
+  %0 = pipe.view %x by affine_map<(d0, d1, d2) -> (d0, d2, d1)> [] : !pipe.tensor<f32[c=3, h=8, w=40]> -> !pipe.tensor<f32[c=3, w=40, h=8]>
+  // expected-error @below {{is scheduled with a run of `w`, `h`, which are not one run of elements where they are read}}
+  %1 = pipe.reduce sum %0 over ["w", "h"] {reduction = #schedule.reduction<way = lanes, lanes = 32, run = 2>} : !pipe.tensor<f32[c=3, w=40, h=8]> -> !pipe.tensor<f32[c=3]>
+  pipe.return %1 : !pipe.tensor<f32[c=3]>
+}

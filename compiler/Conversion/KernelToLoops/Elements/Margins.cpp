@@ -20,52 +20,33 @@ using namespace penstock::conversion;
 
 /// Elements of a margin that are copied without a loop around them.
 static constexpr int64_t unrolledElements = 8;
-/// Loads of a window, and of other readers, may run so far over the end of what they want.
-static constexpr int64_t slack = 64;
-static constexpr int64_t line = 64;
 
 /// Returns whether what the window reads outside of its input is there.
 bool penstock::conversion::hasMargin(const Site &site, WindowOp op) {
   auto [ctx, b, l, m] = site.parts();
   Value root = penstock::analysis::rootOf(op);
   auto found = ctx.margins.find(root);
-  if (found == ctx.margins.end() || !penstock::analysis::isPlain(op) ||
-      found->second.border != op.getBorder())
-    return false;
-  for (auto [k, name] : llvm::enumerate(op.getOver().getAsRange<StringAttr>())) {
-    const int64_t axis = typeOf(root).axisIndex(name);
-    if (-op.getLow()[k] > found->second.low[axis] || op.getHigh()[k] > found->second.high[axis])
-      return false;
-  }
-  return true;
+  return found != ctx.margins.end() && penstock::analysis::holds(found->second, op);
 }
 
-/// Room for a tensor and its margins; the pointer is that of its first element. Rows begin where
-/// lines do: half of the reads of long vectors would touch two otherwise.
+/// Room for a tensor and its margins; the pointer is that of its first element.
 FailureOr<Buffer> penstock::conversion::marginBuffer(const Site &site, Value tensor,
                                                      const Margin &margin) {
   auto [ctx, b, l, m] = site.parts();
   NamedTensorType type = typeOf(tensor);
   Buffer buffer;
   buffer.element = type.getElementType();
+  const auto room = penstock::analysis::roomOf(type, margin);
+  buffer.known = room.strides;
   buffer.strides.resize(type.getRank());
-  buffer.known.resize(type.getRank());
-  int64_t stride = scalarBytes(buffer.element), first = 0;
-  for (int64_t axis = type.getRank() - 1; axis >= 0; --axis) {
-    buffer.known[axis] = stride;
-    buffer.strides[axis] = l.i64(stride);
-    first += margin.low[axis] * stride;
-    stride *= type.getAxes()[axis].extent + margin.low[axis] + margin.high[axis];
-    if (stride >= 2 * line)
-      stride = llvm::alignTo(stride, line);
-  }
-  first = llvm::alignTo(first + slack, line);
+  for (int64_t axis = type.getRank() - 1; axis >= 0; --axis)
+    buffer.strides[axis] = l.i64(*room.strides[axis]);
   buffer.written = rangeOfType(buffer.element);
   buffer.written->quiet = true;
-  auto start = scratchBytes(site, stride + first + slack, {});
+  auto start = scratchBytes(site, room.bytes, {});
   if (failed(start))
     return failure();
-  buffer.pointer = m.address(*start, l.i64(first));
+  buffer.pointer = m.address(*start, l.i64(room.before));
   buffer.roomy = true;
   return buffer;
 }

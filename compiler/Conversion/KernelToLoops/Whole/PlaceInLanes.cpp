@@ -19,28 +19,13 @@ using namespace penstock::pipe;
 using namespace penstock::conversion;
 using arith::CmpIPredicate;
 
-static int64_t lanesOfPlaces(const Site &site, Type element);
-
-/// Returns whether rows of known length have as many elements as placeInLanes() takes at a time,
-/// whose numbers fit 32 bits.
-bool penstock::conversion::fillsLanes(const Site &site, ReduceOp op, Value extent, Type element) {
-  const auto known = Lanes::constantOf(extent), count = reducedElements(op);
-  return known && *known >= lanesOfPlaces(site, element) && count && *count <= INT32_MAX;
-}
-
-/// Two registers of numbers.
-static int64_t lanesOfPlaces(const Site &site, Type element) {
-  auto [ctx, b, l, m] = site.parts();
-  return l.has.registerBytes / std::max<int64_t>(scalarBytes(element), 4) * 2;
-}
-
 /// The place of what is best along the last axis: each lane finds one of its own, and the first of
 /// equal ones stays. The last vector of a row overlaps the one before it.
 LaneValue penstock::conversion::placeInLanes(const Site &site, ReduceOp op, SmallVector<Index> &at,
                                              ArrayRef<int64_t> over, ArrayRef<Value> extents) {
   auto [ctx, b, l, m] = site.parts();
   Type element = computeType(typeOf(op.getValue()).getElementType()), i32 = b.getI32Type();
-  const int64_t lanes = lanesOfPlaces(site, element), size = *Lanes::constantOf(extents.back());
+  const int64_t lanes = reductionOf(op).getLanes(), size = *Lanes::constantOf(extents.back());
   const LaneValue worst = worstRank(l, element);
   const Site wide = site.withLanes(lanes);
   SmallVector<Value> start{wide.m.l.splat(worst.value), wide.m.l.splat(l.i32(0))};

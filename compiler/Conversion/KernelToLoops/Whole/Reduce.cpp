@@ -25,25 +25,6 @@ using namespace penstock::pipe;
 using namespace penstock::conversion;
 using arith::CmpIPredicate;
 
-/// Returns whether rows are as long as there are partial sums, and it is known where each begins
-/// among those.
-static bool fillsVectors(ArrayRef<Value> extents) {
-  const auto last = Lanes::constantOf(extents.back());
-  return last && *last >= penstock::scalar::reductionLanes &&
-         (*last % penstock::scalar::reductionLanes == 0 || llvm::all_of(extents, [](Value extent) {
-           return Lanes::constantOf(extent).has_value();
-         }));
-}
-
-/// Results of which the partial sums fit the registers; twice as many where these go from one
-/// element to the next in no loop.
-static int64_t rowsBeside(const penstock::lane::Features &has, Type element,
-                          ArrayRef<Value> extents) {
-  const auto last = Lanes::constantOf(extents.back());
-  const bool isShort = extents.size() == 1 && last && *last < 2 * penstock::scalar::reductionLanes;
-  return std::max<int64_t>(has.registerBytes / (isShort ? 8 : 16) * 4 / scalarBytes(element), 1);
-}
-
 /// Few elements for each result, which no vector suits.
 static void reduceOneByOne(const Site &site, ReduceOp op, const Buffer &to) {
   auto [ctx, b, l, m] = site.parts();
@@ -70,6 +51,7 @@ struct Reduction {
   OpBuilder &b = ctx.b;
   const Lanes &l = site.m.l;
   const Memory &m = site.m;
+  const ReductionAttr reduction = reductionOf(op);
   const NamedTensorType in = typeOf(op.getValue()), out = typeOf(op.getResult());
   const ReduceKind kind = op.getKind();
   const Type element = computeType(in.getElementType()), result = out.getElementType();
@@ -81,11 +63,13 @@ struct Reduction {
       {}; ///< axes that are one run with the last one, which goes through all
   SmallVector<Value> overExtents = {};
   Value partial = {}; ///< the 32 sums
-  bool alongLast = false, channels = false;
-  bool vectors = false;               ///< sums of floats in the lanes
-  bool vector = false, later = false; ///< other kinds, whose zeros are resolved in the end
-  int64_t rows = 1;                   ///< results that are made side by side
-  int64_t apart = 1;                  ///< along the last kept axis
+  /// Lanes along the last reduced axis; channels lie side by side further in.
+  const bool inLanes = reduction.getWay() == Way::lanes;
+  const bool channels = inLanes && reduction.getUnroll();
+  bool vectors = false; ///< sums of floats in the lanes
+  bool later = false;   ///< extremes in lanes, whose zeros are resolved in the end
+  int64_t rows = 1;     ///< results that are made side by side
+  int64_t apart = 1; ///< along the last kept axis
 
   void bind(SmallVector<Index> &at, ArrayRef<Value> inner) {
     for (auto [i, index] : llvm::enumerate(inner)) // without the last, for lanes
@@ -114,7 +98,7 @@ LaneValue Reduction::sumOneByOne(SmallVector<Index> &at) {
         l.binary(BinaryKind::add, l.wrap(m.loadPlain(element, place), element), read(at));
     m.storePlain(sum.value, place);
   };
-  if (alongLast)
+  if (inLanes)
     sumRows(site, op, at, over, overExtents, partial, addOne);
   else
     carriedNest(b, l, overExtents, {l.i64(0)}, [&](ArrayRef<Value> inner, ValueRange state) {
@@ -174,16 +158,13 @@ SmallVector<LaneValue> Reduction::exactInLanes(SmallVector<Index> &at) {
 }
 
 SmallVector<LaneValue> Reduction::sumsInLanes(SmallVector<Index> &at) {
-  const int64_t beside = channels ? in.getRank() - 1 : -1,
-                run = *Lanes::constantOf(overExtents.back());
+  const int64_t beside = channels ? in.getRank() - 1 : -1;
   const int64_t count = channels ? in.getAxes()[beside].extent : 1;
   Beside all{beside, {}};
   for (int64_t c = 0; c < count; ++c)
     all.places.push_back(m.constant(c));
   // Channels that lie side by side are added as they lie, and told apart at the end.
-  all.isRun =
-      count > 1 && run % penstock::scalar::reductionLanes == 0 &&
-      isOneRun(site, op.getValue(), {in.getAxes()[over.back()].name, in.getAxes()[beside].name});
+  all.isRun = channels && reduction.getRun() > 1;
   SmallVector<LaneValue> found;
   for (Value sums : sumVectors(site, op, at, over, all, overExtents))
     found.push_back(sumOfLanes(site, sums, element));
@@ -221,101 +202,68 @@ void Reduction::store(ArrayRef<Value> where) {
     stored.m.store(buffer, to, stored.m.l.cast(CastMode::value, final, result));
     return;
   }
-  if (vectors && (alongLast || channels)) {
-    final = storeChannels(sumsInLanes(at));
-  } else if (floatSum) {
-    final = sumOneByOne(at);
-  } else if (argument && alongLast && fillsLanes(site, op, overExtents.back(), element)) {
-    final = placeInLanes(site, op, at, over, overExtents);
-  } else if (argument) {
-    final = placeOneByOne(at);
-  } else {
-    final = vector ? storeChannels(exactInLanes(at)) : exactOneByOne(at);
-  }
+  if (floatSum)
+    final = vectors ? storeChannels(sumsInLanes(at)) : sumOneByOne(at);
+  else if (argument)
+    final = inLanes ? placeInLanes(site, op, at, over, overExtents) : placeOneByOne(at);
+  else
+    final = inLanes ? storeChannels(exactInLanes(at)) : exactOneByOne(at);
   m.store(buffer, to, l.cast(CastMode::value, final, result));
 }
 
-/// The last axes, as many as are one run, become one.
-static void joinLastAxes(const Site &site, ReduceOp op, Reduction &r, SmallVector<int64_t> &over,
-                         SmallVector<Value> &overExtents) {
-  auto [ctx, b, l, m] = site.parts();
-  SmallVector<StringRef> names;
-  for (int64_t axis : over)
-    names.push_back(r.in.getAxes()[axis].name);
-  size_t first = 0;
-  while (first + 1 < over.size() &&
-         !isOneRun(site, op.getValue(), ArrayRef(names).drop_front(first)))
-    ++first;
-  int64_t length = 1;
-  for (int64_t axis : ArrayRef(over).drop_front(first))
-    length *= r.in.getAxes()[axis].extent;
-  r.still.assign(over.begin() + first, over.end() - 1);
-  over.erase(over.begin() + first, over.end() - 1);
-  overExtents.resize(over.size());
-  overExtents.back() = l.i64(length);
+/// The last reduced axes, which are one run, become one.
+static LogicalResult joinLastAxes(const Site &site, Reduction &r) {
+  const auto run = r.channels ? size_t{1} : static_cast<size_t>(r.reduction.getRun());
+  if (run == 1)
+    return success();
+  const ArrayRef<int64_t> joined = ArrayRef(r.over).take_back(run);
+  if (failed(checkRun(site, r.op, joined)))
+    return failure();
+  r.still.assign(joined.begin(), joined.end() - 1);
+  r.over.erase(r.over.end() - run, r.over.end() - 1);
+  r.overExtents.resize(r.over.size());
+  r.overExtents.back() = site.m.l.i64(*lengthOfRun(r.op, r.reduction.getRun()));
+  return success();
 }
 
-static LogicalResult emitReduce(const Site &site, ReduceOp op) {
+/// One result after the other, but for those that go side by side.
+static LogicalResult reduceEach(const Site &site, ReduceOp op) {
   auto [ctx, b, l, m] = site.parts();
-  auto across = reduceAcross(site, op);
-  if (failed(across) || *across)
-    return success(succeeded(across));
   auto buffer = bufferFor(site, op.getResult());
   if (failed(buffer))
     return failure();
   Reduction r{site, op, *buffer};
-  const NamedTensorType in = r.in;
-  auto [kept, over] = ReducedAxes(op);
-  SmallVector<Value> keptExtents = extentsOver(site, op, kept),
-                     overExtents = extentsOver(site, op, over);
-  const auto count = reducedElements(op);
-  if (count && *count > 0 && !over.empty() && over.back() == in.getRank() - 1)
-    joinLastAxes(site, op, r, over, overExtents);
-
+  if (r.reduction.getUnrolled()) {
+    reduceOneByOne(site, op, *buffer);
+    return success();
+  }
+  const ReducedAxes axes(op);
+  r.kept = axes.kept;
+  r.over = axes.over;
+  SmallVector<Value> keptExtents = extentsOver(site, op, r.kept);
+  r.overExtents = extentsOver(site, op, r.over);
+  if (failed(joinLastAxes(site, r)))
+    return failure();
+  if (r.channels && r.reduction.getRun() > 1 &&
+      failed(checkRun(site, op, {r.over.back(), r.in.getRank() - 1})))
+    return failure();
   if (r.floatSum) {
     auto bytes = scratchBytes(site, penstock::scalar::reductionLanes * r.size, {});
     if (failed(bytes))
       return failure();
     r.partial = *bytes;
   }
-  // All kinds but sums of floats are exact in any order: lanes along the last reduced axis, where
-  // it is the tensor's last but for channels, which go side by side.
-  const bool exact = !r.floatSum && !r.argument;
-  const bool alongLast = !over.empty() && over.back() == in.getRank() - 1;
-  const bool vectors = r.floatSum && !over.empty() && fillsVectors(overExtents);
-  const bool channels = (exact || vectors) && !alongLast && !over.empty() &&
-                        over.back() == in.getRank() - 2 && in.getAxes().back().isStatic() &&
-                        in.getAxes().back().extent > 0 && in.getAxes().back().extent <= unrollBound;
-  const auto run = over.empty() ? std::nullopt : Lanes::constantOf(overExtents.back());
-  if (count && *count > 0 && !over.empty() &&
-      (!(alongLast || channels) || (run && *run < penstock::scalar::reductionLanes)) &&
-      isUnrolled(site, op)) {
-    reduceOneByOne(site, op, *buffer);
-    return success();
-  }
-  const bool vector = r.vector = exact && (alongLast || channels);
-  r.later = vector && isExtreme(op) && (!l.has.numbers || !r.element.isF32()); // in all lanes
-  if (channels)
+  r.vectors = r.floatSum && r.inLanes && fillsVectors(op, r.channels ? 1 : r.reduction.getRun());
+  r.later = r.inLanes && isExtreme(op) && (!l.has.numbers || !r.element.isF32()); // in all lanes
+  if (r.channels)
     keptExtents.pop_back();
-  // Additions to a partial sum wait for each other: results go side by side.
-  int64_t rows =
-      vectors && alongLast && !kept.empty() ? rowsBeside(l.has, r.element, overExtents) : 1;
-  const auto lastKept = rows > 1 ? Lanes::constantOf(keptExtents.back()) : std::nullopt;
-  while (lastKept && rows > std::max<int64_t>(*lastKept, 1))
-    rows /= 2;
-  r.kept = kept;
-  r.over = over;
-  r.overExtents = overExtents;
-  r.alongLast = alongLast;
-  r.channels = channels;
-  r.vectors = vectors;
-  r.rows = rows;
-  Value last = rows > 1 ? keptExtents.pop_back_val() : Value();
+  const int64_t beside = r.reduction.getBeside();
+  Value last = beside > 1 ? keptExtents.pop_back_val() : Value();
   carriedNest(b, l, keptExtents, {}, [&](ArrayRef<Value> where, ValueRange) {
-    if (rows == 1)
+    if (beside == 1)
       r.store(where);
     else
-      overRowsBeside(site, last, rows, rowPeriod(op, kept.back()),
+      overRowsBeside(site, last, beside, rowPeriod(op, r.kept.back()),
                      [&](Value first, int64_t rows, int64_t apart) {
                        SmallVector<Value> all(where);
                        all.push_back(first);
@@ -326,6 +274,19 @@ static LogicalResult emitReduce(const Site &site, ReduceOp op) {
     return SmallVector<Value>{};
   });
   return success();
+}
+
+static LogicalResult emitReduce(const Site &site, ReduceOp op) {
+  switch (reductionOf(op).getWay()) {
+  case Way::across:
+    return reduceAcross(site, op);
+  case Way::rows:
+    return reduceByRows(site, op);
+  case Way::lanes:
+  case Way::single:
+    return reduceEach(site, op);
+  }
+  return failure();
 }
 
 namespace penstock::conversion {

@@ -23,14 +23,12 @@ bool isOneRun(const Site &site, mlir::Value tensor, llvm::ArrayRef<llvm::StringR
 int64_t axesInRun(const Site &site, mlir::Value tensor);
 /// The same of a buffer of that type.
 int64_t axesInRun(pipe::NamedTensorType type, const Buffer &buffer);
+/// An error where axes that the schedule goes through as one are no run.
+mlir::LogicalResult checkRun(const Site &site, pipe::ReduceOp op, llvm::ArrayRef<int64_t> axes);
 
 //===--- with lanes along an axis that stays (ReduceAcross.cpp, ReduceByRows.cpp, SumsAcross.cpp)
 //===//
 
-/// Elements that are unrolled, times the operations that make one.
-constexpr int64_t writtenOut = 256;
-/// Operations that make one element of `tensor`, as far as stored values.
-int64_t costOf(const Site &site, mlir::Value tensor);
 /// Lanes that go through a kept axis and the innermost reduced one: `size` elements
 /// of that for each result.
 struct Pieces {
@@ -42,15 +40,11 @@ std::optional<Pieces> piecesOf(const Site &site, pipe::ReduceOp op);
 /// Null where the lanes at hand do not lie along the kept axis.
 std::optional<LaneValue> reducePieces(const Site &site, pipe::ReduceOp op, const Pieces &pieces,
                                       llvm::ArrayRef<Index> at);
-/// Returns whether it has no loops, and so needs no memory.
-bool isUnrolled(const Site &site, pipe::ReduceOp op);
-int64_t laneAxisAcross(const Site &site, pipe::ReduceOp op);
+/// Two registers for each value: additions that follow each other wait.
 int64_t lanesAcross(const Site &site, mlir::Type element);
-/// Computes a reduction with lanes along an axis that stays; false where none suits.
-mlir::FailureOr<bool> reduceAcross(const Site &site, pipe::ReduceOp op);
-int64_t rowAxes(const Site &site, pipe::ReduceOp op);
-mlir::LogicalResult reduceByRows(const Site &site, pipe::ReduceOp op, int64_t inRun,
-                                 const Buffer &result);
+/// Computes a reduction with lanes along an axis that stays.
+mlir::LogicalResult reduceAcross(const Site &site, pipe::ReduceOp op);
+mlir::LogicalResult reduceByRows(const Site &site, pipe::ReduceOp op);
 LaneValue sumInLoops(const Site &site, pipe::ReduceOp op, llvm::SmallVector<Index> at,
                      llvm::ArrayRef<int64_t> over);
 
@@ -80,9 +74,6 @@ llvm::SmallVector<mlir::Value> sumVectors(const Site &site, pipe::ReduceOp op,
 void sumRows(const Site &site, pipe::ReduceOp op, llvm::SmallVector<Index> &at,
              llvm::ArrayRef<int64_t> over, llvm::ArrayRef<mlir::Value> extents, mlir::Value partial,
              llvm::function_ref<void(mlir::Value)> addOne);
-/// Returns whether rows of known length have as many elements as placeInLanes() takes at a time,
-/// whose numbers fit 32 bits.
-bool fillsLanes(const Site &site, pipe::ReduceOp op, mlir::Value extent, mlir::Type element);
 /// The place of what is best along the last axis: each lane finds one of its own, and the first of
 /// equal ones stays. The last vector of a row overlaps the one before it.
 LaneValue placeInLanes(const Site &site, pipe::ReduceOp op, llvm::SmallVector<Index> &at,
@@ -118,8 +109,8 @@ void resolveZerosOfLanes(const Site &site, pipe::ReduceOp op, llvm::SmallVector<
 
 //===--- rows when they are read (ReducedRows.cpp) ----------------------===//
 
-/// False where rows are not read one after the other: they are stored then.
-mlir::FailureOr<bool> prepareReducedRows(const Site &site, pipe::ReduceOp op);
+/// Room for the rows of a reduction that are made when they are read.
+mlir::LogicalResult prepareReducedRows(const Site &site, pipe::ReduceOp op);
 int64_t reducedRowsAhead(const Site &site, mlir::Value stored);
 void moveToReducedRow(const Site &site, mlir::Value stored, mlir::Value number);
 void storeReducedRows(const Site &site, mlir::Value stored, llvm::ArrayRef<Index> at);

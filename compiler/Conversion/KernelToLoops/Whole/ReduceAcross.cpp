@@ -20,26 +20,8 @@ static LaneValue reduceUnrolled(const Site &site, ReduceOp op, SmallVector<Index
 static LaneValue reduceInLoops(const Site &site, ReduceOp op, SmallVector<Index> at,
                                ArrayRef<int64_t> over);
 
-/// Elements of one axis from which on a sum of floats is a loop: their addresses fill no registers.
-static constexpr int64_t longSum = 2 * partialSums;
 /// Elements that stay in registers until it is known whether they are looked at once more.
 static constexpr int64_t inRegisters = 4;
-
-/// Operations that make one element of `tensor`, as far as stored values.
-int64_t penstock::conversion::costOf(const Site &site, Value tensor) {
-  auto [ctx, b, l, m] = site.parts();
-  Operation *op = tensor.getDefiningOp();
-  if (!op || ctx.buffers.contains(tensor) || ctx.single.contains(tensor))
-    return 1;
-  int64_t cost = 1;
-  op->walk([&](Operation *inner) { cost += inner != op; });
-  if (auto window = llvm::dyn_cast<WindowOp>(op))
-    cost += static_cast<int64_t>(window.getBody().front().getNumArguments());
-  for (Value operand : op->getOperands())
-    if (llvm::isa<NamedTensorType>(operand.getType()) && cost < writtenOut)
-      cost += costOf(site, operand);
-  return cost;
-}
 
 //===--- one result in each lane -------------------------------------------------------===//
 
@@ -62,17 +44,6 @@ LaneValue penstock::conversion::numberSoFar(const Site &site, Value value, Type 
   return sofar;
 }
 
-bool penstock::conversion::isUnrolled(const Site &site, ReduceOp op) {
-  auto [ctx, b, l, m] = site.parts();
-  const auto count = reducedElements(op);
-  const bool sumsFloats = op.getKind() == ReduceKind::sum &&
-                          llvm::isa<FloatType>(typeOf(op.getValue()).getElementType());
-  if (count && sumsFloats && *count > longSum && op.getOver().size() == 1)
-    return false;
-  return op->getAttr("schedule") == b.getStringAttr("inline") ||
-         (count && *count > 0 && *count * costOf(site, op.getValue()) <= writtenOut);
-}
-
 LaneValue penstock::conversion::emitReduced(const Site &site, ReduceOp op, ArrayRef<Index> at) {
   auto [ctx, b, l, m] = site.parts();
   NamedTensorType in = typeOf(op.getValue());
@@ -81,10 +52,12 @@ LaneValue penstock::conversion::emitReduced(const Site &site, ReduceOp op, Array
   for (auto [place, axis] : llvm::enumerate(axes.kept))
     inner[axis] = at[place];
   Type result = typeOf(op.getResult()).getElementType();
-  if (auto pieces = piecesOf(site, op))
-    if (auto whole = reducePieces(site, op, *pieces, inner))
-      return l.cast(CastMode::value, *whole, result);
-  LaneValue whole = isUnrolled(site, op)
+  const ReductionAttr reduction = reductionOf(op);
+  if (reduction.getPieces())
+    if (auto pieces = piecesOf(site, op))
+      if (auto whole = reducePieces(site, op, *pieces, inner))
+        return l.cast(CastMode::value, *whole, result);
+  LaneValue whole = reduction.getUnrolled()
                         ? reduceUnrolled(site, op, inner, axes.over, *reducedElements(op))
                         : reduceInLoops(site, op, inner, axes.over);
   return l.cast(CastMode::value, whole, result);
@@ -209,46 +182,6 @@ static LaneValue reduceInLoops(const Site &site, ReduceOp op, SmallVector<Index>
                        : l.wrap(loops[0], sumType);
 }
 
-//===--- which axis ----------------------------------------------------------------------===//
-
-/// How far elements of neighbouring lanes may lie apart. Further than 4, only elements that
-/// can be selected one by one are taken apart in registers.
-static int64_t mostElementsApart(const Site &site, ReduceOp op) {
-  auto [ctx, b, l, m] = site.parts();
-  Value root = op.getValue();
-  while (Operation *inner = root.getDefiningOp()) {
-    if (!llvm::isa<CastOp, ViewOp>(inner) || ctx.buffers.contains(root))
-      break;
-    root = inner->getOperand(0);
-  }
-  auto stored = ctx.buffers.find(root);
-  const int64_t bytes = stored == ctx.buffers.end() ? 0 : scalarBytes(stored->second.element);
-  const bool whole = 2 * l.has.registerBytes /
-                         scalarBytes(computeType(typeOf(op.getValue()).getElementType())) * bytes >=
-                     l.has.registerBytes;
-  return l.has.selects(bytes) && whole && isUnrolled(site, op) ? mostApart : 4;
-}
-
-/// The axis of the result along which lanes read runs of elements; -1: none.
-int64_t penstock::conversion::laneAxisAcross(const Site &site, ReduceOp op) {
-  constexpr int64_t fewest = 4;
-  const int64_t nearEnough = mostElementsApart(site, op);
-  const ReducedAxes axes(op);
-  NamedTensorType in = typeOf(op.getValue());
-  if (auto pieces = piecesOf(site, op); pieces && in.getAxes()[pieces->kept].extent >= fewest)
-    return llvm::find(axes.kept, pieces->kept) - axes.kept.begin();
-  int64_t best = -1, distance = nearEnough + 1;
-  for (auto [place, axis] : llvm::enumerate(axes.kept)) {
-    const Axis &a = in.getAxes()[axis];
-    auto apart = elementsApart(site, op.getValue(), axis);
-    if (!apart || *apart < 1 || *apart >= distance || (a.isStatic() && a.extent < fewest))
-      continue;
-    best = static_cast<int64_t>(place);
-    distance = *apart;
-  }
-  return best;
-}
-
 /// Two registers for each value: additions that follow each other wait.
 int64_t penstock::conversion::lanesAcross(const Site &site, Type element) {
   auto [ctx, b, l, m] = site.parts();
@@ -256,36 +189,17 @@ int64_t penstock::conversion::lanesAcross(const Site &site, Type element) {
                            std::max<int64_t>(2 * l.has.registerBytes / scalarBytes(element), 2));
 }
 
-/// Partial sums that are carried side by side do not wait: one register for each.
-static bool carriesSums(ReduceOp op, Type element, bool isUnrolled) {
-  return !isUnrolled && op.getKind() == ReduceKind::sum && llvm::isa<FloatType>(element);
-}
-
-FailureOr<bool> penstock::conversion::reduceAcross(const Site &site, ReduceOp op) {
+LogicalResult penstock::conversion::reduceAcross(const Site &site, ReduceOp op) {
   auto [ctx, b, l, m] = site.parts();
-  if (const int64_t rows = rowAxes(site, op)) {
-    auto buffer = wholeBuffer(site, op.getResult(), /*aligned=*/true);
-    if (failed(buffer) || failed(reduceByRows(site, op, rows, *buffer)))
-      return failure();
-    ctx.buffers[op.getResult()] = *buffer;
-    return true;
-  }
-  const int64_t axis = laneAxisAcross(site, op);
-  if (axis < 0)
-    return false;
-  Type element = computeType(typeOf(op.getValue()).getElementType());
-  LoopShape shape{axis, -1, lanesAcross(site, element)};
-  if (elementsApart(site, op.getValue(), ReducedAxes(op).kept[axis]) > 4)
-    shape.lanes /= 2; // 32 partial sums, and what they come from
-  if (carriesSums(op, element, isUnrolled(site, op)))
-    shape.lanes = std::max<int64_t>(shape.lanes / 2, 2);
+  const ReductionAttr reduction = reductionOf(op);
   NamedTensorType out = typeOf(op.getResult());
-  const Axis &last = out.getAxes().back();
-  if (axis + 2 == out.getRank() && last.isStatic() && last.extent > 0 && last.extent <= unrollBound)
-    shape.unrollAxis = axis + 1; // channels are stored together
+  LoopShape shape{out.axisIndex(reduction.getAlong()),
+                  reduction.getUnroll() ? out.axisIndex(reduction.getUnroll()) : -1,
+                  reduction.getLanes()};
   auto buffer = wholeBuffer(site, op.getResult(), /*aligned=*/true);
   if (failed(buffer))
     return failure();
+  Type element = computeType(typeOf(op.getValue()).getElementType());
   auto partial = scratchBytes(site, partialSums * shape.lanes * scalarBytes(element), {});
   if (failed(partial))
     return failure();
@@ -296,5 +210,5 @@ FailureOr<bool> penstock::conversion::reduceAcross(const Site &site, ReduceOp op
   storeTensor(storing, op.getResult(), *buffer, shape, l.i64(0), extent(site, op.getResult(), 0));
   noteWritten(written, *buffer);
   ctx.buffers[op.getResult()] = *buffer;
-  return true;
+  return success();
 }

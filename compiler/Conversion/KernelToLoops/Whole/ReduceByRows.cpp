@@ -29,8 +29,6 @@ struct Strips {
 /// What is kept for the results that are made at a time: of the first cache as much as leaves room
 /// for the rows, which may share its sets with each other.
 static constexpr int64_t roomOfRows = 16384;
-/// Rows that are read side by side: the CPU fetches as many runs ahead.
-static constexpr int64_t rowsTogether = 8;
 
 static bool isArgument(ReduceOp op) {
   return op.getKind() == ReduceKind::argmin || op.getKind() == ReduceKind::argmax;
@@ -41,43 +39,6 @@ static Type rowElement(ReduceOp op) {
   if (op.getKind() == ReduceKind::count)
     return IntegerType::get(op.getContext(), 32);
   return computeType(llvm::cast<NamedTensorType>(op.getValue().getType()).getElementType());
-}
-
-/// Numbers of elements have four bytes, in as many lanes as these.
-static int64_t lanesByRows(ReduceOp op, const penstock::lane::Features &has, Type element) {
-  return 2 * has.registerBytes / std::max<int64_t>(scalarBytes(element), isArgument(op) ? 4 : 1);
-}
-
-/// Rows up to which a loop over results that has them all inside is as good.
-static constexpr int64_t fewRows = 16;
-
-/// How many of the last axes of a long reduction's result make rows that are read as they lie; 0
-/// where what is read for neighbours lies apart in memory, or there are too few.
-int64_t penstock::conversion::rowAxes(const Site &site, ReduceOp op) {
-  auto [ctx, b, l, m] = site.parts();
-  const SmallVector<int64_t> kept = ReducedAxes(op).kept;
-  NamedTensorType in = typeOf(op.getValue()), out = typeOf(op.getResult());
-  const ReduceKind kind = op.getKind();
-  Type element = rowElement(op);
-  const auto count = reducedElements(op);
-  const bool isSum = kind == ReduceKind::sum && llvm::isa<FloatType>(element);
-  const bool suits =
-      ((isArgument(op) || kind == ReduceKind::count) && count && *count <= INT32_MAX) ||
-      llvm::is_contained({ReduceKind::sum, ReduceKind::min, ReduceKind::max}, kind);
-  if (!suits || element.isInteger(1) || op->getAttr("schedule") == b.getStringAttr("inline") ||
-      kept.empty() || !count ||
-      (isSum ? isUnrolled(site, op) || *count < partialSums : *count <= fewRows) ||
-      elementsApart(site, op.getValue(), kept.back()) != 1)
-    return 0;
-  // Those of pixels go through their channels.
-  int64_t last = 0;
-  while (last < out.getRank() && kept[out.getRank() - 1 - last] == in.getRank() - 1 - last)
-    ++last;
-  last = out.isStatic() ? std::max<int64_t>(std::min(last, axesInRun(site, op.getValue())), 1) : 1;
-  int64_t extent = 1;
-  for (const Axis &axis : out.getAxes().take_back(last))
-    extent *= axis.isStatic() ? axis.extent : 0;
-  return extent < lanesByRows(op, l.has, element) ? 0 : last;
 }
 
 namespace {
@@ -97,7 +58,8 @@ struct RowReduction {
   const bool isReal = llvm::isa<FloatType>(element), isSum = isReal && kind == ReduceKind::sum,
              adds = isSum || kind == ReduceKind::count;
   const int64_t count = *reducedElements(op), partials = isSum ? partialSums : 1;
-  Strips strips{1, lanesByRows(op, l.has, element), 0};
+  const int64_t rowsTogether = reductionOf(op).getBeside(); ///< rows that are read side by side
+  Strips strips{1, reductionOf(op).getLanes(), 0};
   const int64_t step = strips.lanes * scalarBytes(element),
                 numbers = isArgument(op) ? 4 * strips.lanes : 0; ///< bytes
   Value room = {};
@@ -226,13 +188,18 @@ void RowReduction::finish(Value strip) {
   m.store(to, place, l.cast(CastMode::value, all, out.getElementType()));
 }
 
-LogicalResult penstock::conversion::reduceByRows(const Site &site, ReduceOp op, int64_t inRun,
-                                                 const Buffer &result) {
+LogicalResult penstock::conversion::reduceByRows(const Site &site, ReduceOp op) {
   auto [ctx, b, l, m] = site.parts();
-  const Site wide = site.withLanes(lanesByRows(op, l.has, rowElement(op)));
+  const int64_t inRun = reductionOf(op).getRun();
+  if (failed(checkRun(site, op, ArrayRef(ReducedAxes(op).kept).take_back(inRun))))
+    return failure();
+  auto result = wholeBuffer(site, op.getResult(), /*aligned=*/true);
+  if (failed(result))
+    return failure();
+  const Site wide = site.withLanes(reductionOf(op).getLanes());
   RowReduction r{wide, op, isArgument(op) ? worstRank(l, rowElement(op)) : LaneValue()};
   Strips &strips = r.strips;
-  r.to = result;
+  r.to = *result;
   const bool aside = axesInRun(r.out, r.to) < inRun; // an output's outermost axis may lie anywhere
   if (aside) {
     auto dense = scratchBuffer(site, op.getResult());
@@ -269,6 +236,7 @@ LogicalResult penstock::conversion::reduceByRows(const Site &site, ReduceOp op, 
     return SmallVector<Value>{};
   });
   if (aside)
-    copyTensor(site, op.getResult(), r.to, result);
+    copyTensor(site, op.getResult(), r.to, *result);
+  ctx.buffers[op.getResult()] = *result;
   return success();
 }

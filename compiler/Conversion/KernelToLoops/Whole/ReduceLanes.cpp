@@ -29,7 +29,7 @@ struct LaneReduction {
   OpBuilder &b = site.ctx.b;
   const Lanes &l = site.m.l;
   const Memory &m = site.m;
-  const int64_t lanes = std::min<int64_t>(l.has.registerBytes, 32);
+  const int64_t lanes = reductionOf(op).getLanes();
   const int64_t count = beside < 0 ? 1 : typeOf(op.getValue()).getAxes()[beside].extent;
   const bool adds = op.getKind() == ReduceKind::sum || op.getKind() == ReduceKind::count;
   const Site wide = site.withLanes(lanes);

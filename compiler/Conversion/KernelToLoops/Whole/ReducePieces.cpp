@@ -29,8 +29,7 @@ std::optional<Pieces> penstock::conversion::piecesOf(const Site &site, ReduceOp 
   const int64_t reduced = axes.over.back(), size = in.getAxes()[reduced].extent;
   const auto apart = elementsApart(site, op.getValue(), reduced);
   if (!apart || *apart < 1 || *apart > 4 || size < 2 || size > partialSums ||
-      !llvm::isPowerOf2_64(size) || *count / size > partialSums ||
-      *count / size * costOf(site, op.getValue()) > writtenOut)
+      !llvm::isPowerOf2_64(size) || *count / size > partialSums)
     return std::nullopt;
   for (int64_t kept : axes.kept)
     if (in.getAxes()[kept].isStatic() && elementsApart(site, op.getValue(), kept) == *apart * size)

@@ -11,65 +11,11 @@
 #include "compiler/Conversion/KernelToLoops/Nest/Nest.h"
 #include "compiler/Conversion/KernelToLoops/Whole/Reduce.h"
 #include "compiler/Conversion/KernelToLoops/Whole/Reduction.h"
+#include "compiler/Dialect/RowStreams.h"
 
 using namespace mlir;
 using namespace penstock::pipe;
 using namespace penstock::conversion;
-
-/// The only op that reads `value`; null for several.
-static Operation *onlyReader(Value value) {
-  return value.hasOneUse() ? *value.user_begin() : nullptr;
-}
-
-namespace {
-/// What is stored where rows of a reduction are read, and how many of its last axes are a row.
-struct StoredByRows {
-  Value stored;
-  int64_t inRow = 1;
-};
-} // namespace
-
-/// What is stored where rows of `op` are read, all at their own outer indices: the
-/// reduction or
-/// view that reads them, or what is computed of its elements alone. Null where they are read
-/// otherwise.
-static StoredByRows storedByRows(ReduceOp op) {
-  auto rows = llvm::cast<NamedTensorType>(op.getResult().getType());
-  auto view = llvm::dyn_cast_if_present<ViewOp>(onlyReader(op.getResult()));
-  if (!view || rows.getRank() < 2)
-    return {};
-  auto reader = llvm::dyn_cast_if_present<ReduceOp>(onlyReader(view.getResult()));
-  auto axes =
-      llvm::cast<NamedTensorType>((reader ? reader.getResult() : view.getResult()).getType())
-          .getAxes();
-  auto read = llvm::cast<NamedTensorType>(view.getResult().getType()).getAxes();
-  if (axes.size() != rows.getAxes().size() || axes != read.take_front(axes.size()))
-    return {};
-  auto isSame = [&](int64_t axis) {
-    return rows.getAxes()[axis] == axes[axis] &&
-           view.getMap().getResult(static_cast<unsigned>(axis)) ==
-               getAffineDimExpr(static_cast<unsigned>(axis), op.getContext());
-  };
-  // Channels that stay are part of the row.
-  const int64_t rank = rows.getRank(),
-                inRow = rank > 2 && rows.isStatic() && isSame(rank - 1) ? 2 : 1;
-  for (int64_t axis = 0; axis < rank - inRow; ++axis)
-    if (!isSame(axis))
-      return {};
-  Value stored = reader ? reader.getResult() : view.getResult();
-  if (reader && reader->getAttr("schedule") != StringAttr::get(op.getContext(), "inline"))
-    return {stored, inRow};
-  for (Operation *next = onlyReader(stored);; next = onlyReader(stored)) {
-    if (llvm::isa_and_present<ReturnOp>(next))
-      return {stored, inRow};
-    if (inputAccessOf(next) != InputAccess::own ||
-        llvm::cast<NamedTensorType>(next->getResult(0).getType()).getAxes() != axes)
-      return {};
-    stored = next->getResult(0);
-    if (next->hasAttr("schedule"))
-      return {stored, inRow};
-  }
-}
 
 /// The room of a row: its outer axes do not count.
 static Buffer rowOf(const Lanes &l, NamedTensorType type, int64_t inRow) {
@@ -103,54 +49,29 @@ static std::optional<int64_t> rowBytes(NamedTensorType type, int64_t inRow) {
   return static_cast<int64_t>(llvm::alignTo(static_cast<uint64_t>(bytes), 64));
 }
 
-/// Returns whether `op` and what reads it go row by row. If so, it has a buffer without a place.
-static bool goesByRows(const Site &site, ReduceOp op) {
+LogicalResult penstock::conversion::prepareReducedRows(const Site &site, ReduceOp op) {
   auto [ctx, b, l, m] = site.parts();
   auto [stored, inRow] = storedByRows(op);
-  if (!stored || op->getBlock() != stored.getParentBlock())
-    return false;
-  NamedTensorType type = typeOf(op.getResult());
-  const int64_t last = type.getRank() - 1;
-  if (inRow == 1 ? laneAxisAcross(site, op) != last
-                 : !isOneRun(site, op.getValue(),
-                             {type.getAxes()[last - 1].name, type.getAxes()[last].name}))
-    return false;
-  ctx.buffers[op.getResult()] = rowOf(l, type, inRow);
-  auto reduce = stored.getDefiningOp<ReduceOp>();
-  const LoopShape shape = shapeOf(stored);
-  bool fits = (reduce ? laneAxisAcross(site, reduce) : shape.laneAxis) == last;
-  if (inRow == 2) {
-    fits = reduce
-               ? reduce->getAttr("schedule") == b.getStringAttr("ring") && goesByRows(site, reduce)
-               : shape.laneAxis == last - 1 && shape.unrollAxis == last;
-    if (fits && reduce)
-      ctx.buffers.erase(stored); // its turn comes
-  }
-  if (!fits)
-    ctx.buffers.erase(op.getResult());
-  return fits;
-}
-
-/// False where rows are not read one after the other: they are stored then.
-FailureOr<bool> penstock::conversion::prepareReducedRows(const Site &site, ReduceOp op) {
-  auto [ctx, b, l, m] = site.parts();
-  if (!goesByRows(site, op))
-    return false;
-  auto [stored, inRow] = storedByRows(op);
+  SmallVector<int64_t> row;
+  for (const Axis &axis : typeOf(op.getResult()).getAxes().take_back(inRow))
+    row.push_back(typeOf(op.getValue()).axisIndex(axis.name));
+  if (failed(checkRun(site, op, row)))
+    return failure();
   NamedTensorType type = typeOf(op.getResult());
   const auto bytes = rowBytes(type, inRow);
   const int64_t first = type.getRank() - inRow,
                 rows = bytes ? std::clamp<int64_t>(bytesAhead / std::max<int64_t>(*bytes, 1), 1,
                                                    mostRowsAhead)
                              : 1;
+  Buffer buffer = rowOf(l, type, inRow);
   auto room = rows > 1 ? scratchBytes(site, *bytes * rows, {})
-                       : scratchBytes(site, *ctx.buffers[op.getResult()].known[first],
-                                      {{op.getResult(), first}});
+                       : scratchBytes(site, *buffer.known[first], {{op.getResult(), first}});
   if (failed(room))
     return failure();
-  ctx.buffers[op.getResult()].pointer = *room;
+  buffer.pointer = *room;
+  ctx.buffers[op.getResult()] = buffer;
   ctx.reducedRows[stored].push_back({op, *room, bytes.value_or(0), rows});
-  return true;
+  return success();
 }
 
 /// Rows that may be made before `stored` reads the first of them.
@@ -187,13 +108,7 @@ void penstock::conversion::storeReducedRows(const Site &site, Value stored, Arra
     storing.written = &written;
     NamedTensorType type = typeOf(op.getResult());
     const int64_t last = type.getRank() - 1;
-    LoopShape shape{last, -1,
-                    lanesAcross(site, computeType(typeOf(op.getValue()).getElementType()))};
-    // Twice as many share what follows a minimum or maximum, unless more of them overlap.
-    if (const Axis &columns = type.getAxes()[last];
-        isExtreme(op) && columns.isStatic() && columns.extent >= 2 * shape.lanes &&
-        (columns.extent + shape.lanes - 1) / shape.lanes % 2 == 0)
-      shape.lanes *= 2;
+    const LoopShape shape{last, -1, reductionOf(op).getLanes()};
     if (*row.known[last - 1]) { // pixels
       SmallVector<Index> here(at);
       here[last - 1] = m.constant(0);

@@ -147,13 +147,6 @@ LaneValue treeInOrder(const Lanes &l, Type element, int64_t count,
   return l.binary(BinaryKind::add, sums[0], neutral(l, ReduceKind::sum, element));
 }
 
-ReducedAxes::ReducedAxes(ReduceOp op) {
-  auto in = llvm::cast<NamedTensorType>(op.getValue().getType());
-  auto out = llvm::cast<NamedTensorType>(op.getResult().getType());
-  for (int64_t axis = 0; axis < in.getRank(); ++axis)
-    (out.axisIndex(in.getAxes()[axis].name) >= 0 ? kept : over).push_back(axis);
-}
-
 Type computeType(Type element) {
   return element.isF16() || element.isBF16() ? Float32Type::get(element.getContext()) : element;
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "compiler/Conversion/KernelToLoops/Vector/Lanes.h"
+#include "compiler/Dialect/ScheduleDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "runtime/abi/scalar.h"
 
@@ -50,12 +51,6 @@ LaneValue treeOfPartials(const Lanes &l, mlir::Type element, int64_t count,
 /// both of its parts are there.
 LaneValue treeInOrder(const Lanes &l, mlir::Type element, int64_t count,
                       llvm::function_ref<LaneValue(int64_t)> one);
-
-/// The axes of a reduction's operand, by position.
-struct ReducedAxes {
-  llvm::SmallVector<int64_t> kept, over;
-  explicit ReducedAxes(pipe::ReduceOp op);
-};
 
 /// What is computed with: f16 and bf16 are for storage.
 mlir::Type computeType(mlir::Type element);

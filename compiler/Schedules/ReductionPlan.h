@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How reductions go through results and elements.
+#pragma once
+
+#include "compiler/Schedules/LoopPlan.h"
+
+namespace penstock::schedules {
+
+/// How `op` goes, where `stored` is in memory.
+pipe::ReductionAttr reductionFor(pipe::ReduceOp op, const StoredValues &stored,
+                                 const lane::Features &has);
+/// The same of one whose rows are made when they are read.
+pipe::ReductionAttr rowsFor(pipe::ReduceOp op, const StoredValues &stored,
+                            const lane::Features &has);
+
+//===--- rows that are made when they are read (ReducedRows.cpp) -----------------------===//
+
+/// Returns whether rows of the result, of its last `inRow` axes, can be made one by one.
+bool goesByRows(pipe::ReduceOp op, int64_t inRow, const StoredValues &stored,
+                const lane::Features &has);
+/// Writes `reduction` on an op that has none. Returns whether its rows are made when they are read,
+/// and says so to `stored`; where that is scheduled and does not go, it is stored as a whole.
+bool planReduction(pipe::ReduceOp op, StoredValues &stored, const lane::Features &has);
+
+} // namespace penstock::schedules

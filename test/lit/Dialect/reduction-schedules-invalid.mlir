@@ -1,0 +1,292 @@
+// RUN: penstock-opt %s --split-input-file --verify-diagnostics
+// REQUIRES: penstock-opt
+
+// Ways to reduce that no code can be made for.
+
+// C1 of #schedule.reduction.
+pipe.kernel @k "pixels" schedule {level = 3 : i64} {
+^bb0(%x: !pipe.tensor<f32[h=4, w=40]>):
+  // expected-error @below {{C1: 24 lanes, 1 beside, a run of 1; known are powers of two up to 64 and 16, and 1 or more}}
+  %0 = pipe.reduce sum %x over ["w"] {reduction = #schedule.reduction<way = lanes, lanes = 24>} : !pipe.tensor<f32[h=4, w=40]> -> !pipe.tensor<f32[h=4]>
+  pipe.return %0 : !pipe.tensor<f32[h=4]>
+}
+
+// -----
+
+// C2 of #schedule.reduction.
+pipe.kernel @k "pixels" schedule {level = 3 : i64} {
+^bb0(%x: !pipe.tensor<f32[h=4, w=40]>):
+  // expected-error @below {{C2: `along` stands with the way "rows"; it does with "across"}}
+  %0 = pipe.reduce sum %x over ["w"] {reduction = #schedule.reduction<way = rows, along = "h">} : !pipe.tensor<f32[h=4, w=40]> -> !pipe.tensor<f32[h=4]>
+  pipe.return %0 : !pipe.tensor<f32[h=4]>
+}
+
+// -----
+
+// C2 of #schedule.reduction.
+pipe.kernel @k "pixels" schedule {level = 3 : i64} {
+^bb0(%x: !pipe.tensor<f32[h=4, w=40]>):
+  // expected-error @below {{C2: `along` does not stand with the way "across"; it does with "across"}}
+  %0 = pipe.reduce sum %x over ["w"] {reduction = #schedule.reduction<way = across>} : !pipe.tensor<f32[h=4, w=40]> -> !pipe.tensor<f32[h=4]>
+  pipe.return %0 : !pipe.tensor<f32[h=4]>
+}
+
+// -----
+
+// C3 of #schedule.reduction.
+pipe.kernel @k "pixels" schedule {level = 3 : i64} {
+^bb0(%x: !pipe.tensor<f32[h=4, w=40]>):
+  // expected-error @below {{C3: `unroll` with the way "rows"}}
+  %0 = pipe.reduce sum %x over ["w"] {reduction = #schedule.reduction<way = rows, unroll = "h">} : !pipe.tensor<f32[h=4, w=40]> -> !pipe.tensor<f32[h=4]>
+  pipe.return %0 : !pipe.tensor<f32[h=4]>
+}
+
+// -----
+
+// C3 of #schedule.reduction.
+pipe.kernel @k "pixels" schedule {level = 3 : i64} {
+^bb0(%x: !pipe.tensor<f32[h=4, w=40]>):
+  // expected-error @below {{C3: `beside` with the way "single"}}
+  %0 = pipe.reduce sum %x over ["w"] {reduction = #schedule.reduction<way = single, beside = 2>} : !pipe.tensor<f32[h=4, w=40]> -> !pipe.tensor<f32[h=4]>
+  pipe.return %0 : !pipe.tensor<f32[h=4]>
+}
+
+// -----
+
+// C3 of #schedule.reduction.
+pipe.kernel @k "pixels" schedule {level = 3 : i64} {
+^bb0(%x: !pipe.tensor<f32[h=4, w=40]>):
+  // expected-error @below {{C3: `run` with the way "across"}}
+  %0 = pipe.reduce sum %x over ["w"] {reduction = #schedule.reduction<way = across, along = "h", run = 2>} : !pipe.tensor<f32[h=4, w=40]> -> !pipe.tensor<f32[h=4]>
+  pipe.return %0 : !pipe.tensor<f32[h=4]>
+}
+
+// -----
+
+// C3 of #schedule.reduction.
+pipe.kernel @k "pixels" schedule {level = 3 : i64} {
+^bb0(%x: !pipe.tensor<f32[h=4, w=40]>):
+  // expected-error @below {{C3: `lanes` with the way "single"}}
+  %0 = pipe.reduce sum %x over ["w"] {reduction = #schedule.reduction<way = single, lanes = 2>} : !pipe.tensor<f32[h=4, w=40]> -> !pipe.tensor<f32[h=4]>
+  pipe.return %0 : !pipe.tensor<f32[h=4]>
+}
+
+// -----
+
+// C3 of #schedule.reduction.
+pipe.kernel @k "pixels" schedule {level = 3 : i64} {
+^bb0(%x: !pipe.tensor<f32[h=4, w=40]>):
+  // expected-error @below {{C3: `unrolled` with the way "rows"}}
+  %0 = pipe.reduce sum %x over ["w"] {reduction = #schedule.reduction<way = rows, unrolled = true>} : !pipe.tensor<f32[h=4, w=40]> -> !pipe.tensor<f32[h=4]>
+  pipe.return %0 : !pipe.tensor<f32[h=4]>
+}
+
+// -----
+
+// C3 of #schedule.reduction.
+pipe.kernel @k "pixels" schedule {level = 3 : i64} {
+^bb0(%x: !pipe.tensor<f32[h=4, w=40]>):
+  // expected-error @below {{C3: `pieces` with the way "lanes"}}
+  %0 = pipe.reduce sum %x over ["w"] {reduction = #schedule.reduction<way = lanes, pieces = true>} : !pipe.tensor<f32[h=4, w=40]> -> !pipe.tensor<f32[h=4]>
+  pipe.return %0 : !pipe.tensor<f32[h=4]>
+}
+
+// -----
+
+// kernel, C10.
+pipe.kernel @k "pixels" schedule {level = 3 : i64} {
+^bb0(%x: !pipe.tensor<f32[h=4, w=40]>):
+  // expected-error @below {{has `reduction = "lanes"` (C10); it is a `#schedule.reduction`, of a pipe.reduce}}
+  %0 = pipe.reduce sum %x over ["w"] {reduction = "lanes"} : !pipe.tensor<f32[h=4, w=40]> -> !pipe.tensor<f32[h=4]>
+  pipe.return %0 : !pipe.tensor<f32[h=4]>
+}
+
+// -----
+
+// kernel, C10.
+pipe.kernel @k "pixels" schedule {level = 3 : i64} {
+^bb0(%x: !pipe.tensor<f32[h=4, w=40]>):
+  // expected-error @below {{(C10); `along` names an axis of the result}}
+  %0 = pipe.reduce sum %x over ["w"] {reduction = #schedule.reduction<way = across, along = "w">} : !pipe.tensor<f32[h=4, w=40]> -> !pipe.tensor<f32[h=4]>
+  pipe.return %0 : !pipe.tensor<f32[h=4]>
+}
+
+// -----
+
+// kernel, C10.
+pipe.kernel @k "pixels" schedule {level = 3 : i64} {
+^bb0(%x: !pipe.tensor<f32[h=4, w=40]>):
+  // expected-error @below {{(C10); `unroll` names another axis of the result, of at most 16 elements, known when compiling}}
+  %0 = pipe.reduce sum %x over ["w"] {reduction = #schedule.reduction<way = across, along = "h", unroll = "h">} : !pipe.tensor<f32[h=4, w=40]> -> !pipe.tensor<f32[h=4]>
+  pipe.return %0 : !pipe.tensor<f32[h=4]>
+}
+
+// -----
+
+// kernel, C11.
+pipe.kernel @k "pixels" schedule {level = 3 : i64} {
+^bb0(%x: !pipe.tensor<f32[h=4, w=400]>):
+  // expected-error @below {{(C11); what is unrolled has 1 to 256 elements, known when compiling}}
+  %0 = pipe.reduce sum %x over ["w"] {reduction = #schedule.reduction<way = single, unrolled = true>} : !pipe.tensor<f32[h=4, w=400]> -> !pipe.tensor<f32[h=4]>
+  pipe.return %0 : !pipe.tensor<f32[h=4]>
+}
+
+// -----
+
+// kernel, C11.
+pipe.kernel @k "pixels" schedule {level = 3 : i64} {
+^bb0(%x: !pipe.tensor<f32[h=4, w=20]>):
+  // expected-error @below {{(C11); what is computed where it is read is "single" and unrolled}}
+  %0 = pipe.reduce sum %x over ["w"] {reduction = #schedule.reduction<way = single>, schedule = "inline"} : !pipe.tensor<f32[h=4, w=20]> -> !pipe.tensor<f32[h=4]>
+  pipe.return %0 : !pipe.tensor<f32[h=4]>
+}
+
+// -----
+
+// kernel, C12.
+pipe.kernel @k "pixels" schedule {level = 3 : i64} {
+^bb0(%x: !pipe.tensor<bool[h=40, w=64]>):
+  // expected-error @below {{(C12); rows are for sums, counts, minima and maxima and their places, of numbers}}
+  %0 = pipe.reduce any %x over ["h"] {reduction = #schedule.reduction<way = rows>} : !pipe.tensor<bool[h=40, w=64]> -> !pipe.tensor<bool[w=64]>
+  pipe.return %0 : !pipe.tensor<bool[w=64]>
+}
+
+// -----
+
+// kernel, C12.
+pipe.kernel @k "pixels" schedule {level = 3 : i64} {
+^bb0(%x: !pipe.tensor<f32[h=31, w=64]>):
+  // expected-error @below {{(C12); rows are of as many elements as are known when compiling, 32 or more for a sum of floats}}
+  %0 = pipe.reduce sum %x over ["h"] {reduction = #schedule.reduction<way = rows>} : !pipe.tensor<f32[h=31, w=64]> -> !pipe.tensor<f32[w=64]>
+  pipe.return %0 : !pipe.tensor<f32[w=64]>
+}
+
+// -----
+
+// kernel, C12.
+pipe.kernel @k "pixels" schedule {level = 3 : i64} {
+^bb0(%x: !pipe.tensor<f32[h=40, w=64]>):
+  // expected-error @below {{(C12); so many axes are no part of the result}}
+  %0 = pipe.reduce sum %x over ["h"] {reduction = #schedule.reduction<way = rows, run = 2>} : !pipe.tensor<f32[h=40, w=64]> -> !pipe.tensor<f32[w=64]>
+  pipe.return %0 : !pipe.tensor<f32[w=64]>
+}
+
+// -----
+
+// kernel, C12.
+pipe.kernel @k "pixels" schedule {level = 3 : i64} {
+^bb0(%x: !pipe.tensor<f32[h=40, w=60]>):
+  // expected-error @below {{(C12); a row has fewer results than there are lanes}}
+  %0 = pipe.reduce sum %x over ["h"] {reduction = #schedule.reduction<way = rows, lanes = 64>} : !pipe.tensor<f32[h=40, w=60]> -> !pipe.tensor<f32[w=60]>
+  pipe.return %0 : !pipe.tensor<f32[w=60]>
+}
+
+// -----
+
+// kernel, C13.
+pipe.kernel @k "pixels" schedule {level = 3 : i64} {
+^bb0(%x: !pipe.tensor<f32[h=4, w=40]>):
+  // expected-error @below {{(C13); along a reduced axis there are 2 lanes or more}}
+  %0 = pipe.reduce sum %x over ["w"] {reduction = #schedule.reduction<way = lanes, lanes = 1>} : !pipe.tensor<f32[h=4, w=40]> -> !pipe.tensor<f32[h=4]>
+  pipe.return %0 : !pipe.tensor<f32[h=4]>
+}
+
+// -----
+
+// kernel, C13.
+pipe.kernel @k "pixels" schedule {level = 3 : i64} {
+^bb0(%x: !pipe.tensor<f32[h=4, w=40]>):
+  // expected-error @below {{(C13); a sum of floats has 32 lanes along a reduced axis}}
+  %0 = pipe.reduce sum %x over ["w"] {reduction = #schedule.reduction<way = lanes, lanes = 16>} : !pipe.tensor<f32[h=4, w=40]> -> !pipe.tensor<f32[h=4]>
+  pipe.return %0 : !pipe.tensor<f32[h=4]>
+}
+
+// -----
+
+// kernel, C13.
+pipe.kernel @k "pixels" schedule {level = 3 : i64} {
+^bb0(%x: !pipe.tensor<f32[h=4, w=40]>):
+  // expected-error @below {{(C13); lanes lie along the operand's last axis, or the one before 1 to 4 channels, which `unroll` names; places have no channels}}
+  %0 = pipe.reduce sum %x over ["h"] {reduction = #schedule.reduction<way = lanes, lanes = 32>} : !pipe.tensor<f32[h=4, w=40]> -> !pipe.tensor<f32[w=40]>
+  pipe.return %0 : !pipe.tensor<f32[w=40]>
+}
+
+// -----
+
+// kernel, C13.
+pipe.kernel @k "pixels" schedule {level = 3 : i64} {
+^bb0(%x: !pipe.tensor<f32[w=?, c=3]>):
+  // expected-error @below {{(C13); 32 partial sums are not filled by rows of known length}}
+  %0 = pipe.reduce sum %x over ["w"] {reduction = #schedule.reduction<way = lanes, lanes = 32, unroll = "c">} : !pipe.tensor<f32[w=?, c=3]> -> !pipe.tensor<f32[c=3]>
+  pipe.return %0 : !pipe.tensor<f32[c=3]>
+}
+
+// -----
+
+// kernel, C13.
+pipe.kernel @k "pixels" schedule {level = 3 : i64} {
+^bb0(%x: !pipe.tensor<f32[w=64, c=3]>):
+  // expected-error @below {{(C13); channels are what lies side by side}}
+  %0 = pipe.reduce sum %x over ["w"] {reduction = #schedule.reduction<way = lanes, lanes = 32, unroll = "c", beside = 2>} : !pipe.tensor<f32[w=64, c=3]> -> !pipe.tensor<f32[c=3]>
+  pipe.return %0 : !pipe.tensor<f32[c=3]>
+}
+
+// -----
+
+// kernel, C13.
+pipe.kernel @k "pixels" schedule {level = 3 : i64} {
+^bb0(%x: !pipe.tensor<f32[w=40, c=3]>):
+  // expected-error @below {{(C13); a run with channels is for rows of whole vectors, of a sum of floats}}
+  %0 = pipe.reduce sum %x over ["w"] {reduction = #schedule.reduction<way = lanes, lanes = 32, unroll = "c", run = 2>} : !pipe.tensor<f32[w=40, c=3]> -> !pipe.tensor<f32[c=3]>
+  pipe.return %0 : !pipe.tensor<f32[c=3]>
+}
+
+// -----
+
+// kernel, C13.
+pipe.kernel @k "pixels" schedule {level = 3 : i64} {
+^bb0(%x: !pipe.tensor<f32[h=4, w=40]>):
+  // expected-error @below {{(C13); a run is of reduced axes, the operand's last ones, of known extents}}
+  %0 = pipe.reduce sum %x over ["w"] {reduction = #schedule.reduction<way = lanes, lanes = 32, run = 2>} : !pipe.tensor<f32[h=4, w=40]> -> !pipe.tensor<f32[h=4]>
+  pipe.return %0 : !pipe.tensor<f32[h=4]>
+}
+
+// -----
+
+// kernel, C13.
+pipe.kernel @k "pixels" schedule {level = 3 : i64} {
+^bb0(%x: !pipe.tensor<f32[h=4, w=40]>):
+  // expected-error @below {{(C13); rows of places have fewer elements than lanes, or nobody knows how many}}
+  %0 = pipe.reduce argmax %x over ["w"] {reduction = #schedule.reduction<way = lanes, lanes = 64>} : !pipe.tensor<f32[h=4, w=40]> -> !pipe.tensor<i64[h=4]>
+  pipe.return %0 : !pipe.tensor<i64[h=4]>
+}
+
+// -----
+
+// kernel, C13.
+pipe.kernel @k "pixels" schedule {level = 3 : i64} {
+^bb0(%x: !pipe.tensor<f32[h=4, w=40]>):
+  // expected-error @below {{(C13); what lies side by side are sums of floats, whose 32 partial sums are filled by rows of known length}}
+  %0 = pipe.reduce max %x over ["w"] {reduction = #schedule.reduction<way = lanes, lanes = 8, beside = 2>} : !pipe.tensor<f32[h=4, w=40]> -> !pipe.tensor<f32[h=4]>
+  pipe.return %0 : !pipe.tensor<f32[h=4]>
+}
+
+// -----
+
+// kernel, C13.
+pipe.kernel @k "pixels" schedule {level = 3 : i64} {
+^bb0(%x: !pipe.tensor<f32[h=4, w=40]>):
+  // expected-error @below {{(C13); there are fewer results side by side}}
+  %0 = pipe.reduce sum %x over ["w"] {reduction = #schedule.reduction<way = lanes, lanes = 32, beside = 8>} : !pipe.tensor<f32[h=4, w=40]> -> !pipe.tensor<f32[h=4]>
+  pipe.return %0 : !pipe.tensor<f32[h=4]>
+}
+
+// -----
+
+// kernel, C14.
+pipe.kernel @k "pixels" schedule {level = 3 : i64} {
+^bb0(%x: !pipe.tensor<f32[h=4, w=40]>):
+  // expected-error @below {{has the schedule "ring"; that takes lanes along the rows of its result, and one reader that stores what it makes of them row by row, with lanes along these}}
+  %0 = pipe.reduce max %x over ["h"] {schedule = "ring"} : !pipe.tensor<f32[h=4, w=40]> -> !pipe.tensor<f32[w=40]>
+  pipe.return %0 : !pipe.tensor<f32[w=40]>
+}
