@@ -228,7 +228,7 @@ LogicalResult KernelOp::verify() {
   if ((*this)->hasAttr("outside_n") &&
       (!outside || outside.size() != static_cast<int64_t>(results)))
     return emitOpError() << "has `outside_n` for other than its " << results << " results";
-  return success(succeeded(verifyLoops(*this)) && succeeded(verifyReductions(*this)) &&
+  return success(succeeded(verifyLoops(*this)) && succeeded(verifyWhole(*this)) &&
                  succeeded(verifyStored(*this)));
 }
 

@@ -34,8 +34,8 @@ ReductionAttr penstock::pipe::reductionOf(ReduceOp op) {
       1, StringAttr(), 1, 1, isScheduled(op, "inline"), false);
 }
 
-std::optional<int64_t> penstock::pipe::extentInCode(ReduceOp op, int64_t axis) {
-  const Axis &a = tensorOf(op.getValue()).getAxes()[axis];
+std::optional<int64_t> penstock::pipe::extentInCode(Operation *op, int64_t axis) {
+  const Axis &a = tensorOf(op->getOperand(0)).getAxes()[axis];
   auto kernel = op->getParentOfType<KernelOp>();
   auto tile = kernel && kernel.getSchedule() ? kernel.getSchedule()->getAs<IntegerAttr>("row_tile")
                                              : IntegerAttr();
@@ -176,26 +176,4 @@ std::string penstock::pipe::whyNot(ReduceOp op, ReductionAttr reduction) {
     return whyNoRun(op, reduction);
   }
   return "";
-}
-
-LogicalResult penstock::pipe::verifyReductions(KernelOp kernel) {
-  const auto found = kernel.getBody().walk([](Operation *op) {
-    Attribute stated = op->getAttr("reduction");
-    if (!stated)
-      return WalkResult::advance();
-    auto reduce = llvm::dyn_cast<ReduceOp>(op);
-    auto reduction = llvm::dyn_cast<ReductionAttr>(stated);
-    if (!reduce || !reduction) {
-      op->emitOpError() << "has `reduction = " << stated
-                        << "` (C10); it is a `#schedule.reduction`, of a pipe.reduce";
-      return WalkResult::interrupt();
-    }
-    const std::string why = whyNot(reduce, reduction);
-    if (why.empty())
-      return WalkResult::advance();
-    op->emitOpError() << "has `reduction = " << stated << "` (" << StringRef(why).take_front(3)
-                      << ");" << StringRef(why).drop_front(4);
-    return WalkResult::interrupt();
-  });
-  return failure(found.wasInterrupted());
 }

@@ -118,4 +118,40 @@ def Schedule_ReductionAttr : AttrDef<Schedule_Dialect, "Reduction"> {
   let genVerifyDecl = 1;
 }
 
+def Schedule_ScanWayEnum : I32EnumAttr<"ScanWay", "how a scan goes through rows and their elements", [
+    I32EnumAttrCase<"across", 0>, I32EnumAttrCase<"transposed", 1>, I32EnumAttrCase<"single", 2>]> {
+  let cppNamespace = "::penstock::pipe";
+  let genSpecializedAttr = 0;
+}
+
+def Schedule_ScanAttr : AttrDef<Schedule_Dialect, "Scan"> {
+  let mnemonic = "scan";
+  let summary = "How a scan goes through rows and their elements";
+  let description = [{
+    A row is what lies along the scan's axis: each of its elements waits for the one before it. There are three ways:
+
+    - "across": each lane has a row of its own, `lanes` neighbours along `along`, another axis. Where it is `unrolled`,
+      each element of a row has code of its own, in no loop.
+    - "transposed": likewise, where elements of a row are neighbours: squares of `lanes` rows and as many elements are
+      transposed in registers, and back.
+    - "single": element by element, of `beside` rows at once, neighbours along the last other axis.
+
+    Constraints:
+
+    - (C1) `lanes` is a power of two up to 64, `beside` one up to 16.
+    - (C2) `along` stands with the way "across", and with no other.
+    - (C3) `unrolled` stands with "across"; `beside` is 1 with other ways than "single", and `lanes` with that.
+
+    Example: `#schedule.scan<way = across, along = "w", lanes = 16>`
+  }];
+  let parameters = (ins
+    EnumParameter<Schedule_ScanWayEnum>:$way,
+    OptionalParameter<"::mlir::StringAttr">:$along,
+    DefaultValuedParameter<"int64_t", "1">:$lanes,
+    DefaultValuedParameter<"int64_t", "1">:$beside,
+    DefaultValuedParameter<"bool", "false">:$unrolled);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
 #endif

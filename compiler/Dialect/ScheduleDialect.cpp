@@ -22,7 +22,7 @@ void ScheduleDialect::initialize() {
       >();
 }
 
-static constexpr int64_t mostLanes = 64, mostArms = 16, mostBeside = 16;
+static constexpr int64_t mostLanes = 64, mostArms = 16;
 
 LogicalResult LoopsAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
                                 StringAttr along, int64_t lanes, StringAttr unroll, int64_t arms,
@@ -45,38 +45,6 @@ LogicalResult LoopsAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitErr
     return emitError() << "C4: " << lanes << " lanes along " << (along ? along : Attribute())
                        << ", and `unroll = " << (unroll ? unroll : Attribute())
                        << "`; lanes have an axis of their own";
-  return success();
-}
-
-LogicalResult ReductionAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError, Way way,
-                                    StringAttr along, int64_t lanes, StringAttr unroll, int64_t run,
-                                    int64_t beside, bool unrolled, bool pieces) {
-  auto isPower = [](int64_t number, int64_t most) {
-    return number >= 1 && number <= most && llvm::isPowerOf2_64(static_cast<uint64_t>(number));
-  };
-  if (!isPower(lanes, mostLanes) || !isPower(beside, mostBeside) || run < 1)
-    return emitError() << "C1: " << lanes << " lanes, " << beside << " beside, a run of " << run
-                       << "; known are powers of two up to " << mostLanes << " and " << mostBeside
-                       << ", and 1 or more";
-  if ((way == Way::across) != static_cast<bool>(along))
-    return emitError() << "C2: `along` " << (along ? "stands" : "does not stand")
-                       << " with the way \"" << stringifyWay(way) << "\"; it does with \"across\"";
-  const bool isAcross = way == Way::across, isLanes = way == Way::lanes;
-  auto refuse = [&](StringRef name) {
-    return emitError() << "C3: `" << name << "` with the way \"" << stringifyWay(way) << "\"";
-  };
-  if (unroll && !isAcross && !isLanes)
-    return refuse("unroll");
-  if (beside > 1 && !isLanes && way != Way::rows)
-    return refuse("beside");
-  if (run > 1 && isAcross)
-    return refuse("run");
-  if (lanes > 1 && way == Way::single)
-    return refuse("lanes");
-  if (unrolled && !isAcross && way != Way::single)
-    return refuse("unrolled");
-  if (pieces && !isAcross && way != Way::single)
-    return refuse("pieces");
   return success();
 }
 

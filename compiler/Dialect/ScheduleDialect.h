@@ -46,9 +46,9 @@ struct ReducedAxes {
   explicit ReducedAxes(ReduceOp op);
 };
 
-/// Indices of an axis of `op`'s operand that code goes through; null where only the sample tells.
-/// Of rows that go in tiles it is those of a tile.
-std::optional<int64_t> extentInCode(ReduceOp op, int64_t axis);
+/// Indices of an axis of `op`'s first operand that code goes through; null where only the sample
+/// tells. Of rows that go in tiles it is those of a tile.
+std::optional<int64_t> extentInCode(mlir::Operation *op, int64_t axis);
 /// Indices of the last `run` reduced axes, together.
 std::optional<int64_t> lengthOfRun(ReduceOp op, int64_t run);
 /// Returns whether vectors of all partial sums fill rows of so many elements, so that it is known
@@ -58,6 +58,19 @@ bool fillsVectors(ReduceOp op, int64_t run);
 /// What of `reduction` no code can be made for, as far as types tell, with the number of the
 /// constraint; empty where all is fine.
 std::string whyNot(ReduceOp op, ReductionAttr reduction);
-mlir::LogicalResult verifyReductions(KernelOp kernel);
+
+//===--- scans (WholeSchedules.cpp) ------------------------------------------------------===//
+
+/// Elements of a row of which code is written for each, at most.
+constexpr int64_t mostScannedUnrolled = 4;
+
+/// What is computed with: f16 and bf16 are for storage.
+mlir::Type computedIn(mlir::Type element);
+/// What the attribute `scan` says; where there is none, a way that is always open.
+ScanAttr scanOf(ScanOp op);
+std::string whyNot(ScanOp op, ScanAttr scan);
+
+/// `reduction` and `scan` inside of a kernel stand on such ops, and code can be made for them.
+mlir::LogicalResult verifyWhole(KernelOp kernel);
 
 } // namespace penstock::pipe

@@ -57,10 +57,7 @@ private:
   bool hasPieces() const;
   int64_t mostApart() const;
   int64_t laneAxisAcross() const;
-  int64_t lanesAcross() const {
-    return std::min<int64_t>(32,
-                             std::max<int64_t>(2 * has.registerBytes / scalarBytes(element), 2));
-  }
+  int64_t lanesAcross() const { return penstock::schedules::lanesAcross(has, element); }
   int64_t axesOfRow() const;
   int64_t lanesByRows() const;
   ReductionAttr across(int64_t axis) const;
@@ -83,14 +80,15 @@ private:
   const NamedTensorType in = tensorOf(op.getValue()), out = tensorOf(op.getResult());
   const ReducedAxes axes = ReducedAxes(op);
   const std::optional<int64_t> count = reducedElements(op);
-  /// What is computed with: f16 and bf16 are for storage.
-  const Type element = in.getElementType().isF16() || in.getElementType().isBF16()
-                           ? Float32Type::get(op.getContext())
-                           : in.getElementType();
+  const Type element = computedIn(in.getElementType());
   const bool isReal = llvm::isa<FloatType>(element), isSum = is({ReduceKind::sum}) && isReal,
              isArgument = is({ReduceKind::argmin, ReduceKind::argmax});
 };
 } // namespace
+
+int64_t penstock::schedules::lanesAcross(const lane::Features &has, Type element) {
+  return std::min<int64_t>(32, std::max<int64_t>(2 * has.registerBytes / scalarBytes(element), 2));
+}
 
 /// Operations that make one element of `tensor`, as far as stored values.
 int64_t ReductionPlanner::costOf(Value tensor) const {

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How reductions go through results and elements.
+// How reductions and scans go through results and elements.
 #pragma once
 
 #include "compiler/Schedules/LoopPlan.h"
 
 namespace penstock::schedules {
+
+/// Two registers for each value: additions that follow each other wait.
+int64_t lanesAcross(const lane::Features &has, mlir::Type element);
 
 /// How `op` goes, where `stored` is in memory.
 pipe::ReductionAttr reductionFor(pipe::ReduceOp op, const StoredValues &stored,
@@ -13,6 +16,9 @@ pipe::ReductionAttr reductionFor(pipe::ReduceOp op, const StoredValues &stored,
 /// The same of one whose rows are made when they are read.
 pipe::ReductionAttr rowsFor(pipe::ReduceOp op, const StoredValues &stored,
                             const lane::Features &has);
+
+/// How a scan goes (ScanPlan.cpp).
+pipe::ScanAttr scanFor(pipe::ScanOp op, const StoredValues &stored, const lane::Features &has);
 
 //===--- rows that are made when they are read (ReducedRows.cpp) -----------------------===//
 

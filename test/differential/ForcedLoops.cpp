@@ -82,9 +82,27 @@ static ReductionAttr forced(ReduceOp op, Rng &rng) {
   return make(Way::single, {}, 1, {}, 1, unrolled, pieces);
 }
 
-/// Reductions go another way, each one that code can be made for; what else reads and makes what
-/// they store is planned again, since that lies elsewhere then.
-static void forceReductions(KernelOp kernel, Rng &rng) {
+static ScanAttr forced(ScanOp op, Rng &rng) {
+  NamedTensorType type = tensorOf(op.getResult());
+  const int64_t lanes = int64_t{1} << rng.below(7), beside = int64_t{1} << rng.below(5);
+  const StringRef along = type.getAxes()[rng.below(static_cast<int64_t>(type.getRank()))].name;
+  const ScanWay way = rng.pick<ScanWay>({ScanWay::across, ScanWay::transposed, ScanWay::single});
+  const bool isAcross = way == ScanWay::across, isSingle = way == ScanWay::single;
+  return ScanAttr::get(op.getContext(), way,
+                       isAcross ? StringAttr::get(op.getContext(), along) : StringAttr(),
+                       isSingle ? 1 : lanes, isSingle ? beside : 1, isAcross && rng.chance(0.5));
+}
+
+/// Gives `op` a schedule that code can be made for, if one is found soon.
+template <typename Op> static void forceWhole(Op op, StringRef name, Rng &rng) {
+  for (int tries = 0; tries < 8 && !op->hasAttr(name); ++tries)
+    if (auto schedule = forced(op, rng); schedule && whyNot(op, schedule).empty())
+      op->setAttr(name, schedule);
+}
+
+/// Reductions and scans go another way, each one that code can be made for; what else reads and
+/// makes what they store is planned again, since that lies elsewhere then.
+static void forceWholeOps(KernelOp kernel, Rng &rng) {
   kernel.walk([&](ReduceOp op) {
     op->removeAttr("reduction");
     auto where = op->getAttrOfType<StringAttr>("schedule");
@@ -92,9 +110,11 @@ static void forceReductions(KernelOp kernel, Rng &rng) {
       op->setAttr("schedule", StringAttr::get(op.getContext(), "scratch"));
     if ((where && where != "scratch") || op.getOver().empty() || rng.chance(0.3))
       return;
-    for (int tries = 0; tries < 8 && !op->hasAttr("reduction"); ++tries)
-      if (ReductionAttr reduction = forced(op, rng); reduction && whyNot(op, reduction).empty())
-        op->setAttr("reduction", reduction);
+    forceWhole(op, "reduction", rng);
+  });
+  kernel.walk([&](ScanOp op) {
+    op->removeAttr("scan");
+    forceWhole(op, "scan", rng);
   });
   auto level = kernel.getSchedule() ? kernel.getSchedule()->getAs<IntegerAttr>("level") : nullptr;
   schedules::planLoops(kernel, level ? lane::featuresOf(level.getInt()) : lane::Features());
@@ -111,7 +131,7 @@ void forceLoops(ModuleOp module) {
       force(op, "loops", op->getResults(), rng);
       force(op, "copies", op->getOperands(), rng);
     });
-    forceReductions(kernel, rng);
+    forceWholeOps(kernel, rng);
     kernel.walk([&](ResampleOp op) {
       if (op->getAttr("schedule") == StringAttr::get(op.getContext(), "ring") && rng.chance(0.5))
         op->setAttr("schedule", StringAttr::get(op.getContext(), "scratch"));

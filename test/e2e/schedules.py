@@ -31,6 +31,9 @@ DECISIONS = [
     ("rows that are made when they are read", POOL, r'schedule = "ring"', 'schedule = "scratch"'),
     ("elements without a loop", POOL, r', unrolled = true>, schedule = "ring"', '>, schedule = "ring"'),
     ("results of one vector", "output y: f32[n, t] = sum(row.quads over [k])", r"pieces = true", "pieces = false"),
+    ("a scan's rows in lanes", "output y: f32[n, h, w] = scan_sum(map (v in row.tall) { f32(v) * 0.5 }, w)", r"way = transposed, lanes = 8", "way = single, beside = 2"),
+    ("rows of a scan in each lane", "output y: f32[n, h, w] = scan_sum(map (v in row.tall) { f32(v) * 0.5 }, h)", r"(#schedule.scan<way = across, along = .w., lanes) = \d+", r"\1 = 4"),
+    ("rows of a scan side by side", "output y: f32[n, h, w] = scan_sum(map (v in row.b) { f32(v) * 0.5 }, w)", r"beside = 4", "beside = 1"),
     ("copies", "output y: u8[n, h, w] = concat(each (q in 0 .. 2) { row.b }, w)", r"(copies = .*?)lanes = 32", r"\1lanes = 8"),
 ]
 
@@ -63,7 +66,7 @@ class Schedules(ToolTest):
                 texts = [self.write(f"{i}.mlir", text) for i, text in enumerate((chosen, forced))]
                 loops = [self.run_tool("compile", text, "--no-cache", "--target", "x86-64-v3", "--from", "schedule", "--emit",
                                        "loops").stdout for text in texts]
-                self.assertNotEqual(*(re.sub(r"#schedule\.(?:loops|reduction)<[^>]*>", "", text) for text in loops))
+                self.assertNotEqual(*(re.sub(r"#schedule\.(?:loops|reduction|scan)<[^>]*>", "", text) for text in loops))
                 right, *others = (self.bytes_of(path, "--target", "x86-64-v3", *options) for path, options in
                                   ((pipe, ()), *((text, ("--from", "schedule")) for text in texts)))
                 self.assertEqual([right, right], others)

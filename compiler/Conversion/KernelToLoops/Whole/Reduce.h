@@ -40,8 +40,6 @@ std::optional<Pieces> piecesOf(const Site &site, pipe::ReduceOp op);
 /// Null where the lanes at hand do not lie along the kept axis.
 std::optional<LaneValue> reducePieces(const Site &site, pipe::ReduceOp op, const Pieces &pieces,
                                       llvm::ArrayRef<Index> at);
-/// Two registers for each value: additions that follow each other wait.
-int64_t lanesAcross(const Site &site, mlir::Type element);
 /// Computes a reduction with lanes along an axis that stays.
 mlir::LogicalResult reduceAcross(const Site &site, pipe::ReduceOp op);
 mlir::LogicalResult reduceByRows(const Site &site, pipe::ReduceOp op);

@@ -182,13 +182,6 @@ static LaneValue reduceInLoops(const Site &site, ReduceOp op, SmallVector<Index>
                        : l.wrap(loops[0], sumType);
 }
 
-/// Two registers for each value: additions that follow each other wait.
-int64_t penstock::conversion::lanesAcross(const Site &site, Type element) {
-  auto [ctx, b, l, m] = site.parts();
-  return std::min<int64_t>(32,
-                           std::max<int64_t>(2 * l.has.registerBytes / scalarBytes(element), 2));
-}
-
 LogicalResult penstock::conversion::reduceAcross(const Site &site, ReduceOp op) {
   auto [ctx, b, l, m] = site.parts();
   const ReductionAttr reduction = reductionOf(op);

@@ -147,8 +147,6 @@ LaneValue treeInOrder(const Lanes &l, Type element, int64_t count,
   return l.binary(BinaryKind::add, sums[0], neutral(l, ReduceKind::sum, element));
 }
 
-Type computeType(Type element) {
-  return element.isF16() || element.isBF16() ? Float32Type::get(element.getContext()) : element;
-}
+Type computeType(Type element) { return computedIn(element); }
 
 } // namespace penstock::conversion

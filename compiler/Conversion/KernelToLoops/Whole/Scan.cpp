@@ -2,10 +2,8 @@
 //
 // Scans.
 //
-// Where an axis that stays has neighbours side by side in memory, lanes lie along it.
-// Else each row is a chain of additions that wait for each other, so several rows are
-// gone through at once: in the lanes (ScanTransposed.cpp), or where rows are too few or
-// short, one by one.
+// With lanes along an axis that stays, with rows in the lanes (ScanTransposed.cpp), or element by
+// element: `#schedule.scan` says which.
 #include "compiler/Conversion/KernelToLoops/Whole/Scan.h"
 #include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
 #include "compiler/Conversion/KernelToLoops/Elements/Scalars.h"
@@ -19,13 +17,8 @@ using namespace mlir;
 using namespace penstock::pipe;
 using namespace penstock::conversion;
 
-static void scanLanes(const Site &site, ScanOp op, const Buffer &to, int64_t laneAxis,
-                      LaneValue factor);
+static void scanLanes(const Site &site, ScanOp op, const Buffer &to, LaneValue factor);
 static void scanRows(const Site &site, ScanOp op, const Buffer &to, LaneValue factor);
-
-static constexpr int64_t rowsAtOnce = 4;
-/// A maximum takes several operations that wait for each other, not one.
-static constexpr int64_t rowsOfMaxima = 8;
 
 LaneValue penstock::conversion::scanStep(const Site &site, ScanOp op, LaneValue sofar,
                                          LaneValue value, LaneValue factor) {
@@ -33,27 +26,6 @@ LaneValue penstock::conversion::scanStep(const Site &site, ScanOp op, LaneValue 
   if (op.getKind() == ScanKind::recurrence)
     return l.binary(BinaryKind::add, value, l.binary(BinaryKind::mul, factor, sofar));
   return l.binary(op.getKind() == ScanKind::max ? BinaryKind::max : BinaryKind::add, sofar, value);
-}
-
-/// The axis along which elements lie side by side; -1: the scan's own, or none.
-static int64_t laneAxisOfScan(const Site &site, ScanOp op) {
-  constexpr int64_t nearEnough = 4, fewest = 4;
-  NamedTensorType type = typeOf(op.getResult());
-  const int64_t along = type.axisIndex(op.getAxis());
-  const Axis &own = type.getAxes()[along];
-  if (along == type.getRank() - 1 && !(own.isStatic() && own.extent <= unrollBound))
-    return -1;
-  int64_t best = -1, distance = nearEnough + 1;
-  for (int64_t axis = 0; axis < type.getRank(); ++axis) {
-    const Axis &a = type.getAxes()[axis];
-    auto apart = elementsApart(site, op.getValue(), axis);
-    if (axis == along || !apart || *apart < 1 || *apart >= distance ||
-        (a.isStatic() && a.extent < fewest))
-      continue;
-    best = axis;
-    distance = *apart;
-  }
-  return best;
 }
 
 static ReduceKind startOf(ScanOp op) {
@@ -69,13 +41,17 @@ static LogicalResult emitScan(const Site &site, ScanOp op) {
   if (op.getFactor())
     factor = l.cast(CastMode::value, scalarOf(site, op.getFactor()),
                     computeType(typeOf(op.getResult()).getElementType()));
-  const int64_t laneAxis = laneAxisOfScan(site, op);
-  if (laneAxis >= 0)
-    scanLanes(site, op, *buffer, laneAxis, factor);
-  else if (const int64_t rows = rowsInLanes(site, op))
-    scanTransposed(site, op, *buffer, factor, rows);
-  else
+  switch (scanOf(op).getWay()) {
+  case ScanWay::across:
+    scanLanes(site, op, *buffer, factor);
+    break;
+  case ScanWay::transposed:
+    scanTransposed(site, op, *buffer, factor);
+    break;
+  case ScanWay::single:
     scanRows(site, op, *buffer, factor);
+    break;
+  }
   return success();
 }
 
@@ -127,15 +103,16 @@ static void scanPixels(const Site &site, ScanOp op, const Buffer &to, SmallVecto
 }
 
 /// What has been seen is a vector; the few elements of a pixel are unrolled.
-static void scanLanes(const Site &site, ScanOp op, const Buffer &to, int64_t laneAxis,
-                      LaneValue factor) {
+static void scanLanes(const Site &site, ScanOp op, const Buffer &to, LaneValue factor) {
   auto [ctx, b, l, m] = site.parts();
   NamedTensorType type = typeOf(op.getResult());
+  const ScanAttr scan = scanOf(op);
+  const int64_t laneAxis = type.axisIndex(scan.getAlong());
   Type element = computeType(type.getElementType());
   const int64_t along = type.axisIndex(op.getAxis());
   const Axis &own = type.getAxes()[along];
   const int64_t size = scalarBytes(type.getElementType());
-  const bool writtenOut = own.isStatic() && own.extent <= unrollBound;
+  const bool writtenOut = scan.getUnrolled();
   const bool interleaved = writtenOut && to.known[along] == size &&
                            to.known[laneAxis] == size * own.extent && along == type.getRank() - 1;
   SmallVector<Value> others;
@@ -165,12 +142,12 @@ static void scanLanes(const Site &site, ScanOp op, const Buffer &to, int64_t lan
         m.store(to, at, stored);
       return value;
     };
-    overLanes(site, l.i64(0), extent(site, op.getValue(), laneAxis), lanesAcross(site, element),
+    overLanes(site, l.i64(0), extent(site, op.getValue(), laneAxis), scan.getLanes(),
               [&](const Site &lanes, Index index) {
                 auto [ctx, b, l, m] = lanes.parts();
                 at[laneAxis] = index;
                 ctx.elements.clear();
-                if (l.lanes > 1 && interleaved && isRunOfPixels(site, op, laneAxis))
+                if (l.lanes >= own.extent && interleaved && isRunOfPixels(site, op, laneAxis))
                   return scanPixels(lanes, op, to, at, laneAxis, factor);
                 if (writtenOut) {
                   SmallVector<LaneValue> made;
@@ -231,11 +208,7 @@ static void scanRows(const Site &site, ScanOp op, const Buffer &to, LaneValue fa
   for (int64_t axis = 0; axis < type.getRank(); ++axis)
     if (axis != along)
       axes.push_back(axis);
-  int64_t rows = 1;
-  if (!axes.empty() && type.getAxes()[axes.back()].isStatic())
-    while (2 * rows <= std::min(op.getKind() == ScanKind::max ? rowsOfMaxima : rowsAtOnce,
-                                type.getAxes()[axes.back()].extent))
-      rows *= 2;
+  const int64_t rows = scanOf(op).getBeside();
   SmallVector<Value> others;
   for (int64_t axis : axes)
     others.push_back(extent(site, op.getValue(), axis));

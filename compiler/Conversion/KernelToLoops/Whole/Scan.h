@@ -13,9 +13,7 @@ LaneValue scanStep(const Site &site, pipe::ScanOp op, LaneValue sofar, LaneValue
 void storeCanonical(const Site &site, const Buffer &to, llvm::SmallVector<Index> &at, int64_t along,
                     mlir::Value columns, mlir::Value any, int64_t rows,
                     llvm::function_ref<void(int64_t)> moveToRow);
-/// Rows in the lanes: so many at a time; 0 where that does not fit.
-int64_t rowsInLanes(const Site &site, pipe::ScanOp op);
-void scanTransposed(const Site &site, pipe::ScanOp op, const Buffer &to, LaneValue factor,
-                    int64_t rows);
+/// Rows in the lanes.
+void scanTransposed(const Site &site, pipe::ScanOp op, const Buffer &to, LaneValue factor);
 
 } // namespace penstock::conversion

@@ -17,19 +17,6 @@ using namespace mlir;
 using namespace penstock::pipe;
 using namespace penstock::conversion;
 
-int64_t penstock::conversion::rowsInLanes(const Site &site, ScanOp op) {
-  auto [ctx, b, l, m] = site.parts();
-  constexpr int64_t fewest = 8; // fewer are no faster than one by one
-  NamedTensorType type = typeOf(op.getResult());
-  const int64_t rank = type.getRank(), along = type.axisIndex(op.getAxis());
-  const int64_t bytes = scalarBytes(computeType(type.getElementType()));
-  const int64_t rows = l.has.lanesOf(bytes);
-  if (rank < 2 || along != rank - 1 || rows < fewest || bytes < 4) // pieces of two or four elements
-    return 0;
-  auto holds = [&](const Axis &axis) { return axis.isStatic() && axis.extent >= rows; };
-  return holds(type.getAxes()[along]) && holds(type.getAxes()[along - 1]) ? rows : 0;
-}
-
 /// Returns whether one of so many floats is a NaN.
 static Value hasNan(const Lanes &l, Value floats, int64_t count) {
   OpBuilder &b = l.b;
@@ -43,8 +30,9 @@ static Value hasNan(const Lanes &l, Value floats, int64_t count) {
 /// The last rows overlap those before them, and so do the last columns, of which only the
 /// new ones count.
 void penstock::conversion::scanTransposed(const Site &site, ScanOp op, const Buffer &to,
-                                          LaneValue factor, int64_t rows) {
+                                          LaneValue factor) {
   auto [ctx, b, l, m] = site.parts();
+  const int64_t rows = scanOf(op).getLanes();
   NamedTensorType type = typeOf(op.getResult());
   Type element = computeType(type.getElementType());
   const int64_t along = type.axisIndex(op.getAxis()), side = along - 1,

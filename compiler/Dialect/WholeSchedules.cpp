@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What schedules may say of ops that are computed whole.
+#include "compiler/Dialect/ScheduleDialect.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace penstock::pipe;
+
+static constexpr int64_t lanesAtMost = 64, besideAtMost = 16;
+
+static bool isPower(int64_t number, int64_t most) {
+  return number >= 1 && number <= most && llvm::isPowerOf2_64(static_cast<uint64_t>(number));
+}
+
+LogicalResult ReductionAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError, Way way,
+                                    StringAttr along, int64_t lanes, StringAttr unroll, int64_t run,
+                                    int64_t beside, bool unrolled, bool pieces) {
+  if (!isPower(lanes, lanesAtMost) || !isPower(beside, besideAtMost) || run < 1)
+    return emitError() << "C1: " << lanes << " lanes, " << beside << " beside, a run of " << run
+                       << "; known are powers of two up to " << lanesAtMost << " and "
+                       << besideAtMost << ", and 1 or more";
+  if ((way == Way::across) != static_cast<bool>(along))
+    return emitError() << "C2: `along` " << (along ? "stands" : "does not stand")
+                       << " with the way \"" << stringifyWay(way) << "\"; it does with \"across\"";
+  const bool isAcross = way == Way::across, isLanes = way == Way::lanes;
+  auto refuse = [&](StringRef name) {
+    return emitError() << "C3: `" << name << "` with the way \"" << stringifyWay(way) << "\"";
+  };
+  if (unroll && !isAcross && !isLanes)
+    return refuse("unroll");
+  if (beside > 1 && !isLanes && way != Way::rows)
+    return refuse("beside");
+  if (run > 1 && isAcross)
+    return refuse("run");
+  if (lanes > 1 && way == Way::single)
+    return refuse("lanes");
+  if (unrolled && !isAcross && way != Way::single)
+    return refuse("unrolled");
+  if (pieces && !isAcross && way != Way::single)
+    return refuse("pieces");
+  return success();
+}
+
+LogicalResult ScanAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError, ScanWay way,
+                               StringAttr along, int64_t lanes, int64_t beside, bool unrolled) {
+  if (!isPower(lanes, lanesAtMost) || !isPower(beside, besideAtMost))
+    return emitError() << "C1: " << lanes << " lanes, " << beside
+                       << " beside; known are powers of two up to " << lanesAtMost << " and "
+                       << besideAtMost;
+  if ((way == ScanWay::across) != static_cast<bool>(along))
+    return emitError() << "C2: `along` " << (along ? "stands" : "does not stand")
+                       << " with the way \"" << stringifyScanWay(way)
+                       << "\"; it does with \"across\"";
+  auto refuse = [&](StringRef name) {
+    return emitError() << "C3: `" << name << "` with the way \"" << stringifyScanWay(way) << "\"";
+  };
+  if (unrolled && way != ScanWay::across)
+    return refuse("unrolled");
+  if (beside > 1 && way != ScanWay::single)
+    return refuse("beside");
+  if (lanes > 1 && way == ScanWay::single)
+    return refuse("lanes");
+  return success();
+}
+
+//===--- scans ----------------------------------------------------------------------------===//
+
+Type penstock::pipe::computedIn(Type element) {
+  return element.isF16() || element.isBF16() ? Float32Type::get(element.getContext()) : element;
+}
+
+ScanAttr penstock::pipe::scanOf(ScanOp op) {
+  auto stated = op->getAttrOfType<ScanAttr>("scan");
+  return stated ? stated
+                : ScanAttr::get(op.getContext(), ScanWay::single, StringAttr(), 1, 1, false);
+}
+
+/// Squares of elements are transposed by pieces of 16 bytes, in one, two or four registers of
+/// these.
+static std::string whyNotTransposed(ScanOp op, ScanAttr scan) {
+  NamedTensorType type = tensorOf(op.getResult());
+  const int64_t rank = type.getRank();
+  const int64_t bytes = scalarBytes(computedIn(type.getElementType())),
+                size = bytes * scan.getLanes();
+  if (bytes < 4 || (size != 16 && size != 32 && size != 64))
+    return "C16: squares have elements of 4 or 8 bytes, and rows of 16, 32 or 64 bytes";
+  if (rank < 2 || type.axisIndex(op.getAxis()) != rank - 1 ||
+      extentInCode(op, rank - 1).value_or(0) < scan.getLanes() ||
+      extentInCode(op, rank - 2).value_or(0) < scan.getLanes())
+    return "C16: squares lie in the last two axes, of which the scan goes along the last one, and "
+           "which have as many elements as there are lanes";
+  return "";
+}
+
+std::string penstock::pipe::whyNot(ScanOp op, ScanAttr scan) {
+  NamedTensorType type = tensorOf(op.getResult());
+  const int64_t rank = type.getRank(), own = type.axisIndex(op.getAxis());
+  if (scan.getWay() == ScanWay::transposed)
+    return whyNotTransposed(op, scan);
+  if (scan.getWay() == ScanWay::across) {
+    if (scan.getAlong() == op.getAxisAttr() || type.axisIndex(scan.getAlong()) < 0)
+      return "C15: `along` names an axis that the scan does not go along";
+    const int64_t elements = extentInCode(op, own).value_or(0);
+    return scan.getUnrolled() && (elements < 1 || elements > mostScannedUnrolled)
+               ? "C15: what is unrolled has 1 to 4 elements, known when compiling"
+               : "";
+  }
+  const int64_t other = own == rank - 1 ? rank - 2 : rank - 1;
+  return scan.getBeside() > 1 &&
+                 (other < 0 || extentInCode(op, other).value_or(0) < scan.getBeside())
+             ? "C15: there are fewer rows side by side, or nobody knows how many"
+             : "";
+}
+
+//===--- on ops ----------------------------------------------------------------------------===//
+
+template <typename Op, typename Schedule>
+static LogicalResult verifyOne(Operation *op, StringRef name, StringRef number, StringRef what) {
+  Attribute stated = op->getAttr(name);
+  if (!stated)
+    return success();
+  auto whole = llvm::dyn_cast<Op>(op);
+  auto schedule = llvm::dyn_cast<Schedule>(stated);
+  if (!whole || !schedule)
+    return op->emitOpError() << "has `" << name << " = " << stated << "` (" << number << "); it is "
+                             << what;
+  const std::string why = whyNot(whole, schedule);
+  if (why.empty())
+    return success();
+  auto [constraint, text] = StringRef(why).split(':');
+  return op->emitOpError() << "has `" << name << " = " << stated << "` (" << constraint << ");"
+                           << text;
+}
+
+LogicalResult penstock::pipe::verifyWhole(KernelOp kernel) {
+  const auto found = kernel.getBody().walk([](Operation *op) {
+    return failed(verifyOne<ReduceOp, ReductionAttr>(
+               op, "reduction", "C10", "a `#schedule.reduction`, of a pipe.reduce")) ||
+                   failed(verifyOne<ScanOp, ScanAttr>(op, "scan", "C15",
+                                                      "a `#schedule.scan`, of a pipe.scan"))
+               ? WalkResult::interrupt()
+               : WalkResult::advance();
+  });
+  return failure(found.wasInterrupted());
+}
