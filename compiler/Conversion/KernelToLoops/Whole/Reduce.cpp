@@ -69,7 +69,7 @@ struct Reduction {
   bool vectors = false; ///< sums of floats in the lanes
   bool later = false;   ///< extremes in lanes, whose zeros are resolved in the end
   int64_t rows = 1;     ///< results that are made side by side
-  int64_t apart = 1; ///< along the last kept axis
+  int64_t apart = 1;    ///< along the last kept axis
 
   void bind(SmallVector<Index> &at, ArrayRef<Value> inner) {
     for (auto [i, index] : llvm::enumerate(inner)) // without the last, for lanes

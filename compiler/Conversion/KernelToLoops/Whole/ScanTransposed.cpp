@@ -32,11 +32,10 @@ static Value hasNan(const Lanes &l, Value floats, int64_t count) {
 void penstock::conversion::scanTransposed(const Site &site, ScanOp op, const Buffer &to,
                                           LaneValue factor) {
   auto [ctx, b, l, m] = site.parts();
-  const int64_t rows = scanOf(op).getLanes();
   NamedTensorType type = typeOf(op.getResult());
   Type element = computeType(type.getElementType());
   const int64_t along = type.axisIndex(op.getAxis()), side = along - 1,
-                bytes = scalarBytes(element);
+                bytes = scalarBytes(element), rows = scanOf(op).getLanes();
   const int64_t columns = type.getAxes()[along].extent, last = type.getAxes()[side].extent;
   const bool isMax = op.getKind() == ScanKind::max, isReal = llvm::isa<FloatType>(element);
   // A NaN stays one to the end of the row: which one is looked at there.
