@@ -33,6 +33,9 @@ def Schedule_LoopsAttr : AttrDef<Schedule_Dialect, "Loops"> {
     at once, and those of the axis `unroll` side by side. An axis that is shorter than a vector takes half as many lanes, and
     half of these, until they fit.
 
+    With `across`, what is computed goes in squares: as many indices of both axes as a register has elements are computed with
+    lanes along `across`, along which inputs lie, transposed in registers and stored along `along`. Where there are fewer, it goes as without.
+
     Some things differ from sample to sample and not from element to element. The loops are written
     for each combination of the arms of choices, for as many as `arms` at most. `versions` names what else they are
     written twice for, where it is met below the tensor: "bounded", numbers of the sample that are no
@@ -48,7 +51,7 @@ def Schedule_LoopsAttr : AttrDef<Schedule_Dialect, "Loops"> {
     - (C1) `lanes` is a power of two up to 64.
     - (C2) `arms` is 1 to 16.
     - (C3) `versions` are "bounded", "strides" and "rows", each at most once.
-    - (C4) `along` and `unroll` are two axes, and with `lanes` stands `along`.
+    - (C4) `along`, `unroll` and `across` are different axes, and with `lanes` stands `along`; `across` stands with lanes, and not with `unroll`.
 
     Example: `#schedule.loops<along = "w", lanes = 32, unroll = "c", arms = 2, versions = ["rows"], tail = overlap>`
   }];
@@ -56,6 +59,7 @@ def Schedule_LoopsAttr : AttrDef<Schedule_Dialect, "Loops"> {
     OptionalParameter<"::mlir::StringAttr">:$along,
     DefaultValuedParameter<"int64_t", "1">:$lanes,
     OptionalParameter<"::mlir::StringAttr">:$unroll,
+    OptionalParameter<"::mlir::StringAttr">:$across,
     DefaultValuedParameter<"int64_t", "1">:$arms,
     OptionalParameter<"::mlir::ArrayAttr">:$versions,
     EnumParameter<Schedule_TailEnum>:$tail);

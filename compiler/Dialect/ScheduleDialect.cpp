@@ -25,8 +25,8 @@ void ScheduleDialect::initialize() {
 static constexpr int64_t mostLanes = 64, mostArms = 16;
 
 LogicalResult LoopsAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
-                                StringAttr along, int64_t lanes, StringAttr unroll, int64_t arms,
-                                ArrayAttr versions, Tail) {
+                                StringAttr along, int64_t lanes, StringAttr unroll,
+                                StringAttr across, int64_t arms, ArrayAttr versions, Tail) {
   if (lanes < 1 || lanes > mostLanes || !llvm::isPowerOf2_64(static_cast<uint64_t>(lanes)))
     return emitError() << "C1: " << lanes << " lanes; known are powers of two up to " << mostLanes;
   if (arms < 1 || arms > mostArms)
@@ -45,6 +45,10 @@ LogicalResult LoopsAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitErr
     return emitError() << "C4: " << lanes << " lanes along " << (along ? along : Attribute())
                        << ", and `unroll = " << (unroll ? unroll : Attribute())
                        << "`; lanes have an axis of their own";
+  if (across && (across == along || unroll || lanes == 1))
+    return emitError() << "C4: `across = " << across << "` beside " << lanes << " lanes along "
+                       << (along ? along : Attribute())
+                       << "; squares have two axes, and none is unrolled";
   return success();
 }
 
@@ -83,9 +87,13 @@ void penstock::pipe::setLoops(Operation *op, StringRef name, ArrayRef<Attribute>
 static LogicalResult verifyAxes(Operation *op, StringRef name, LoopsAttr loops, Value value) {
   auto type = llvm::dyn_cast<NamedTensorType>(value.getType());
   auto isAxis = [&](StringAttr axis) { return !axis || (type && type.axisIndex(axis) >= 0); };
-  if (!isAxis(loops.getAlong()) || !isAxis(loops.getUnroll()))
+  if (!isAxis(loops.getAlong()) || !isAxis(loops.getUnroll()) || !isAxis(loops.getAcross()))
     return op->emitOpError() << "has `" << name << " = " << loops
                              << "` (C6); axes of it are those of " << value.getType();
+  if (const int64_t bytes = loops.getAcross() ? scalarBytes(type.getElementType()) : 4;
+      bytes != 4 && bytes != 8)
+    return op->emitOpError() << "has `" << name << " = " << loops << "` (C7); `across` stands with "
+                             << "elements of 4 or 8 bytes, and these have " << bytes;
   if (StringAttr unroll = loops.getUnroll()) {
     const Axis &axis = type.getAxes()[type.axisIndex(unroll)];
     if (!axis.isStatic() || axis.extent > mostSideBySide)

@@ -177,6 +177,7 @@ LoopsAttr LoopPlanner::loopsFor(Value tensor, ValueRange made) {
         unroll = axis;
   // As many lanes as one vector register has bytes: u8 to f32 chains then use
   // four registers per value, which hides latency.
+  const int64_t across = unroll < 0 && !made.empty() ? squareAxis(made, along, stored, has) : -1;
   int64_t lanes = has.registerBytes / (scalarBytes(type.getElementType()) >= 8 ? 4 : 1);
   llvm::DenseSet<Value> seen;
   if (lanes > mostLanes && (made.empty() || (unroll >= 0 && !isOfWholePixels(tensor)) ||
@@ -193,7 +194,7 @@ LoopsAttr LoopPlanner::loopsFor(Value tensor, ValueRange made) {
     for (StringRef version : versionsOf(value, along, stored))
       versions.insert(version);
   }
-  return LoopsAttr::get(tensor.getContext(), name(along), lanes, name(unroll), arms,
+  return LoopsAttr::get(tensor.getContext(), name(along), lanes, name(unroll), name(across), arms,
                         versions.empty() ? ArrayAttr()
                                          : builder.getStrArrayAttr(versions.getArrayRef()),
                         tailOf(type.getAxes()[along], lanes));

@@ -20,4 +20,9 @@ int64_t armsOf(mlir::Value tensor, const StoredValues &stored);
 llvm::SmallVector<llvm::StringRef> versionsOf(mlir::Value tensor, int64_t along,
                                               const StoredValues &stored);
 
+/// The axis of `made` along which all lies in memory that it is computed of, where lanes along the
+/// axis `along` would be further apart than registers reach; -1 where there is none.
+int64_t squareAxis(mlir::ValueRange made, int64_t along, const StoredValues &stored,
+                   const lane::Features &has);
+
 } // namespace penstock::schedules

@@ -20,12 +20,15 @@ static LoopsAttr forced(NamedTensorType type, Rng &rng) {
   const Axis &unrolled = type.getAxes()[other];
   const bool unrolls =
       other != along && unrolled.isStatic() && unrolled.extent <= mostSideBySide && rng.chance(0.7);
+  const int64_t bytes = scalarBytes(type.getElementType()), lanes = int64_t{1} << rng.below(7);
+  const bool isSquare = other != along && !unrolls && lanes > 1 && (bytes == 4 || bytes == 8);
   SmallVector<StringRef> versions;
   for (StringRef version : {"bounded", "strides", "rows"})
     if (rng.chance(0.5))
       versions.push_back(version);
-  return LoopsAttr::get(type.getContext(), name(along), int64_t{1} << rng.below(7),
-                        unrolls ? name(other) : StringAttr(), rng.between(1, 6),
+  return LoopsAttr::get(type.getContext(), name(along), lanes,
+                        unrolls ? name(other) : StringAttr(),
+                        isSquare ? name(other) : StringAttr(), rng.between(1, 6),
                         builder.getStrArrayAttr(versions),
                         rng.pick<Tail>({Tail::overlap, Tail::single, Tail::narrow}));
 }

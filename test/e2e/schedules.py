@@ -34,6 +34,7 @@ DECISIONS = [
     ("a scan's rows in lanes", "output y: f32[n, h, w] = scan_sum(map (v in row.tall) { f32(v) * 0.5 }, w)", r"way = transposed, lanes = 8", "way = single, beside = 2"),
     ("rows of a scan in each lane", "output y: f32[n, h, w] = scan_sum(map (v in row.tall) { f32(v) * 0.5 }, h)", r"(#schedule.scan<way = across, along = .w., lanes) = \d+", r"\1 = 4"),
     ("rows of a scan side by side", "output y: f32[n, h, w] = scan_sum(map (v in row.b) { f32(v) * 0.5 }, w)", r"beside = 4", "beside = 1"),
+    ("squares", "output y: f32[n, w, h] = map (v in row.c) { v * 0.5 }", r', across = "w"', ""),
     ("copies", "output y: u8[n, h, w] = concat(each (q in 0 .. 2) { row.b }, w)", r"(copies = .*?)lanes = 32", r"\1lanes = 8"),
 ]
 
@@ -57,7 +58,7 @@ class Schedules(ToolTest):
         for decision, output, old, new in DECISIONS:
             with self.subTest(decision):
                 pipe = self.write("p.pipe", "pipe 1\nuse vision\npipeline p(factor: f32 = 0.25) {\n  for row in synthetic(11, "
-                                  "b = u8[h = 5, w = 67], image = u8[h = 12, w = 37, c = rgb], points = f32[t = 50, k = 3], "
+                                  "b = u8[h = 5, w = 67], c = f32[h = 21, w = 67], image = u8[h = 12, w = 37, c = rgb], points = f32[t = 50, k = 3], "
                                   "quads = f32[t = 50, k = 4], tall = u8[h = 70, w = 130])\n"
                                   f"  batch 4 last keep {{\n    {output}\n  }}\n}}\n")
                 chosen = self.run_tool("compile", pipe, "--no-cache", "--target", "x86-64-v3", "--emit", "schedule").stdout

@@ -52,6 +52,8 @@ int32_t JitModule::run(const std::string &name, const std::vector<TensorArg> &te
   args.scratch = reinterpret_cast<void *>(start);
   args.stop = &stop;
   args.band[1] = outputs ? views[views.size() - outputs].extent[0] : 0;
+  if (band)
+    std::tie(args.band[0], args.band[1]) = *band;
   return image->find(name)(&args);
 }
 

@@ -9,7 +9,9 @@
 
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace penstock::test {
@@ -55,7 +57,8 @@ public:
   int32_t runBlock(const std::string &name, std::vector<int64_t> &block);
 
   pst_kernel_args args = {};
-  volatile uint8_t stop = 0; ///< what the kernels look at
+  std::optional<std::pair<int64_t, int64_t>> band; ///< rows of the outputs; all where null
+  volatile uint8_t stop = 0;                       ///< what the kernels look at
   std::shared_ptr<const runtime::Image> image;
 
 private:

@@ -18,6 +18,8 @@ LoopShape penstock::conversion::shapeFrom(LoopsAttr loops, NamedTensorType type)
     shape.laneAxis = type.axisIndex(loops.getAlong());
   if (loops.getUnroll())
     shape.unrollAxis = type.axisIndex(loops.getUnroll());
+  if (loops.getAcross())
+    shape.acrossAxis = type.axisIndex(loops.getAcross());
   shape.lanes = loops.getLanes();
   shape.arms = loops.getArms();
   shape.bounded = loops.hasVersion("bounded");

@@ -192,6 +192,13 @@ static void storeNest(const Site &site, Value tensor, const Buffer &to, LoopShap
                       Value high) {
   auto [ctx, b, l, m] = site.parts();
   const int64_t rank = typeOf(tensor).getRank();
+  if (shape.acrossAxis >= 0 && shape.lanes > 1 && !ctx.reducedRows.contains(tensor)) {
+    LoopShape rows = shape;
+    rows.acrossAxis = -1;
+    if (storeSquares(site, tensor, to, shape, low, high,
+                     [&] { storeNest(site, tensor, to, rows, low, high); }))
+      return;
+  }
   if (ctx.reducedRows.contains(tensor))
     shape.unrollAxis =
         shape.unrollAxis > shape.laneAxis ? shape.unrollAxis : -1; // planes have rows of their own

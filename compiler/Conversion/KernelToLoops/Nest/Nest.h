@@ -21,6 +21,7 @@ struct LoopShape {
   int64_t arms = 4;
   bool bounded = true, strides = true, rows = true;
   pipe::Tail tail = pipe::Tail::overlap;
+  int64_t acrossAxis = -1; ///< of squares
 };
 
 /// Axes that are small and unrolled, such as channels.
@@ -37,6 +38,11 @@ void storeRow(const Site &site, mlir::Value tensor, const Buffer &to, const Loop
               llvm::ArrayRef<Index> at, mlir::Value low, mlir::Value high);
 void storeLanes(const Site &site, mlir::Value tensor, const Buffer &to, const LoopShape &shape,
                 llvm::SmallVector<Index> at);
+/// Stores squares of `shape.acrossAxis`, which are transposed in registers. False where rows and
+/// columns are known to be too short for that; where only the sample tells, `otherwise` emits the
+/// loops for those that are.
+bool storeSquares(const Site &site, mlir::Value tensor, const Buffer &to, const LoopShape &shape,
+                  mlir::Value low, mlir::Value high, llvm::function_ref<void()> otherwise);
 /// Gives `to` the range of what was stored there (Site::written).
 void noteWritten(const std::optional<Interval> &written, Buffer &to);
 
