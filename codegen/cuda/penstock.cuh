@@ -47,7 +47,7 @@ struct pst_sample_status {
   i64 values[2]; // of its message
 };
 
-/// Whether a check has failed that the sample at `entry` depends on.
+/// Returns whether a check has failed that the sample at `entry` depends on.
 PST_INLINE bool pst_left_out(const pst_sample_status *status, i64 entry) {
   return __ldcv(&pst_global(status)[0].check) != 0 || __ldcv(&pst_global(status)[entry].check) != 0;
 }
@@ -364,7 +364,7 @@ template <typename T> PST_INLINE bool pst_less(T a, T b) { return a < b; }
 PST_INLINE bool pst_less(f32 a, f32 b) { return a < b || (a == b && pst_negative(a) && !pst_negative(b)); }
 PST_INLINE bool pst_less(f64 a, f64 b) { return a < b || (a == b && pst_negative(a) && !pst_negative(b)); }
 
-/// Whether a stands before b in a stable ascending order: NaN comes last.
+/// Returns whether a stands before b in a stable ascending order: NaN comes last.
 template <typename T> PST_INLINE bool pst_before(T a, T b, bool stood_before) {
   if (pst_less(a, b) || (a == a && b != b))
     return true;
@@ -543,7 +543,7 @@ PST_INLINE void pst_barrier(u32 *arrived) {
     __nanosleep(40);
   __threadfence();
 }
-/// Whether the block runs a step: all its threads agree. What is before it has ended.
+/// Returns whether the block runs a step: all its threads agree. What is before it has ended.
 PST_INLINE bool pst_takes(const pst_joined_step &step, u32 *arrived, const pst_sample_status *status, i64 entry) {
   __shared__ u32 left_out;
   __syncthreads();

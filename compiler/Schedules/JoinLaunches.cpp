@@ -18,7 +18,7 @@ namespace penstock::schedules {
 using namespace mlir;
 using namespace penstock::pipe;
 
-/// Whether a tensor is another sample's, or may be.
+/// Returns whether a tensor is another sample's, or may be.
 static bool isOfPeers(Value tensor, llvm::DenseMap<Value, bool> &known) {
   if (auto found = known.find(tensor); found != known.end())
     return found->second;

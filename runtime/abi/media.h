@@ -52,7 +52,7 @@ inline constexpr Medium all[] = {
     {"wave", ofWaves, {}, ofSound},
 };
 
-/// Whether the result has rows and columns of pixels, its last axes but channels.
+/// Returns whether the result has rows and columns of pixels, its last axes but channels.
 constexpr bool isPicture(std::string_view name) { return name == "image" || name == "video"; }
 
 /// Most numbers of a header, and arguments of a decode.

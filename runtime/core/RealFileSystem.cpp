@@ -63,7 +63,7 @@ Error leavesRoots(std::string_view path) {
                                  "`--allow` (allowed_folders) opens its folder"};
 }
 
-/// Whether somebody has written to a file since `before`, as far as its times tell.
+/// Returns whether somebody has written to a file since `before`, as far as its times tell.
 Status checkUnchanged(int file, const FileInfo &before, std::string_view path) {
   struct stat found;
   if (::fstat(file, &found) != 0)

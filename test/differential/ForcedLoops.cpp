@@ -26,8 +26,7 @@ static LoopsAttr forced(NamedTensorType type, Rng &rng) {
   for (StringRef version : {"bounded", "strides", "rows"})
     if (rng.chance(0.5))
       versions.push_back(version);
-  return LoopsAttr::get(type.getContext(), name(along), lanes,
-                        unrolls ? name(other) : StringAttr(),
+  return LoopsAttr::get(type.getContext(), name(along), lanes, unrolls ? name(other) : StringAttr(),
                         isSquare ? name(other) : StringAttr(), rng.between(1, 6),
                         builder.getStrArrayAttr(versions),
                         rng.pick<Tail>({Tail::overlap, Tail::single, Tail::narrow}));

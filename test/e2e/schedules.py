@@ -14,7 +14,7 @@ DECISIONS = [
     ("the axis of the lanes", "output y: f32[n, h, w] = map (v in row.b) { f32(v) * 0.5 }", r'along = "w"', 'along = "h"'),
     ("channels side by side", "output y: f32[n, h, w, c] = row.image |> normalize(imagenet)", r', unroll = "c"', ""),
     ("loops for each arm", "output y: u8[n, h, w, c] = row.image |> invert if chance(0.5)", r"arms = 2", "arms = 1"),
-    ("loops for ordinary numbers", "output y: f32[n, h, w] = map (v in row.b) { f32(v) * factor }", r'"bounded"', ""),
+    ("loops for bounded numbers", "output y: f32[n, h, w] = map (v in row.b) { f32(v) * factor }", r'"bounded"', ""),
     ("loops for either direction", "output y: u8[n, h, w] = row.b |> flip(w) if chance(0.5)", r'"strides"', ""),
     ("loops for rows that are dense", "output y: f32[n, t] = max(row.points over [k])", r'"strides"', ""),
     ("rows of a pad by themselves", "output y: u8[n, h, w] = row.b |> pad(2)", r'"rows"', ""),

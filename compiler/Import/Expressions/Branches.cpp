@@ -145,7 +145,7 @@ Val Expressions::merge(mlir::Value index, std::vector<Val> values,
       return l[k]->is(Kind::Number) || (!regions.empty() && l[k]->is(Kind::Tensor));
     });
     if (scalar) {
-      // One type for all arms; a loose one follows the others.
+      // One type for all arms; an untyped one follows the others.
       std::vector<mlir::Value> scalars;
       for (size_t i = 0; i < leaves.size(); ++i) {
         Val &other = *leaves[i][k];
@@ -153,12 +153,12 @@ Val Expressions::merge(mlir::Value index, std::vector<Val> values,
           other = number(elementHere(other.ir, hereRange));
         hoistFrom(other.ir, i);
       }
-      const bool loose = llvm::all_of(leaves, [&](auto &l) { return l[k]->loose; });
+      const bool untyped = llvm::all_of(leaves, [&](auto &l) { return l[k]->untyped; });
       Val common = first;
       for (size_t i = 1; i < leaves.size(); ++i) {
         Val &other = *leaves[i][k];
         if (common.ir.getType() == other.ir.getType())
-          common.loose &= other.loose;
+          common.untyped &= other.untyped;
         else if (std::optional<Val> converted = convert(common, other.ir.getType()))
           common = *converted;
         else if (!convert(other, common.ir.getType()))
@@ -171,7 +171,7 @@ Val Expressions::merge(mlir::Value index, std::vector<Val> values,
         scalars.push_back(converted->ir);
       }
       first.ir = selectByIndex(index, scalars);
-      first.loose = loose;
+      first.untyped = untyped;
       continue;
     }
     if (first.is(Kind::Word)) {
@@ -293,10 +293,10 @@ Val Expressions::evalIf(const dsl::IfExpr &expr) {
       elementType(condition).isSignlessInteger(1)) {
     Val a = eval(*expr.thenValue), b = eval(*expr.elseValue);
     mlir::Type type = unify("if", a, b, expr.range);
-    const bool loose = a.loose && b.loose;
+    const bool untyped = a.untyped && b.untyped;
     Val result =
         lift({condition, a, b}, type, [&](auto v) { return select(v[0], v[1], v[2]); }, expr.range);
-    result.loose = loose;
+    result.untyped = untyped;
     return result;
   }
   mlir::Value flag = demandBool(condition, expr.condition->range, "the condition of `if`");

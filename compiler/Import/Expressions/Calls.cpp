@@ -149,8 +149,9 @@ Val Expressions::callNamed(const dsl::Name &name, std::vector<Argument> args,
   if (isIntrinsic(name.text))
     return callIntrinsic(name, args, range);
   // Those that take numbers as they are written came first.
-  if (llvm::any_of(
-          args, [](const Argument &arg) { return arg.value.is(Kind::Tensor) && arg.value.loose; }))
+  if (llvm::any_of(args, [](const Argument &arg) {
+        return arg.value.is(Kind::Tensor) && arg.value.untyped;
+      }))
     for (const dsl::FnDecl *fn : fns) {
       Misfit why;
       if (std::optional<Frame> callee = matching(*fn, why, true))

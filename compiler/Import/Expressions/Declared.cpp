@@ -56,7 +56,7 @@ Val Expressions::conform(Val value, const dsl::TypeExpr &type, dsl::SourceRange 
         elementType(value) == element)
       return value;
     const bool converts =
-        value.is(Kind::Number) || (value.loose && value.tensorType().getRank() == 0);
+        value.is(Kind::Number) || (value.untyped && value.tensorType().getRank() == 0);
     std::optional<Val> converted = converts ? convert(value, element) : std::nullopt;
     if (!converted)
       mismatch();
@@ -73,11 +73,11 @@ Val Expressions::conform(Val value, const dsl::TypeExpr &type, dsl::SourceRange 
       mismatch();
     return *converted;
   }
-  if (value.is(Kind::Tensor) && value.loose) // made of literals
+  if (value.is(Kind::Tensor) && value.untyped) // made of literals
     if (std::optional<Val> converted = convert(value, element))
       value = *converted;
   const bool isSmall = value.is(Kind::Neighbours);
-  if (isSmall && elementType(value) != element && value.loose &&
+  if (isSmall && elementType(value) != element && value.untyped &&
       llvm::isa<mlir::FloatType>(element))
     value = castTo(pipe::CastMode::value, value, element, range);
   if (!(value.is(Kind::Tensor) || isSmall) || elementType(value) != element)
@@ -113,7 +113,7 @@ Val Expressions::conform(Val value, const dsl::TypeExpr &type, dsl::SourceRange 
 
 void Expressions::convertLiterals(Val &value, const std::string &element) {
   mlir::Type type = pipe::scalarType(&context, element); // null: it is open in the function
-  if (literalsConvert && type && value.is(Kind::Tensor) && value.loose)
+  if (literalsConvert && type && value.is(Kind::Tensor) && value.untyped)
     if (std::optional<Val> converted = convert(value, type))
       value = *converted;
 }

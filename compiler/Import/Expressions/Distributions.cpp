@@ -162,7 +162,7 @@ Val Expressions::drawOnce(const dsl::DrawExpr &draw, const std::vector<Argument>
     return draws.draw(DrawKind::permutation, name, {count, slot}, base.getI64Type());
   }
   Val result = callNamed(draw.distribution, args, draw.range);
-  result.loose = result.is(Kind::Number) && result.ir.getType().isF64();
+  result.untyped = result.is(Kind::Number) && result.ir.getType().isF64();
   return result;
 }
 

@@ -103,7 +103,7 @@ Val Expressions::indexTensor(Val value, const std::vector<const dsl::AxisSetting
       loads[smallAxis] = demandIndex(part, source.range, "an index");
       part = number(loadHere(value.ir, loads, source.range));
     }
-    result.loose = false;
+    result.untyped = false;
     return result;
   }
   if (!loads.empty())

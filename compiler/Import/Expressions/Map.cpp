@@ -78,9 +78,9 @@ Val Expressions::mapSmall(const dsl::MapExpr &map, const std::vector<Val> &value
       }
     }
     Val body = evalBlock(map.body);
-    out.parts.push_back(number(bodyScalar(body, map.body.result->range, "`map`"), body.loose));
+    out.parts.push_back(number(bodyScalar(body, map.body.result->range, "`map`"), body.untyped));
   });
-  out.loose = out.parts.front().loose;
+  out.untyped = out.parts.front().untyped;
   return out;
 }
 
@@ -112,7 +112,7 @@ Val Expressions::evalMap(const dsl::MapExpr &map) {
   if (isSmall)
     return mapSmall(map, values);
   try {
-    bool loose = false;
+    bool untyped = false;
     BinderScope names(frames);
     Val result = tensor(buildMap(domain, {}, [&](ElementRegion &region) {
       for (size_t i = 0; i < values.size(); ++i) {
@@ -132,10 +132,10 @@ Val Expressions::evalMap(const dsl::MapExpr &map) {
         }
       }
       Val body = evalBlock(map.body);
-      loose = body.loose;
+      untyped = body.untyped;
       return bodyScalar(body, map.body.result->range, "`map`");
     }));
-    result.loose = loose;
+    result.untyped = untyped;
     return result;
   } catch (const OuterElement &) {
     int64_t count = 1;

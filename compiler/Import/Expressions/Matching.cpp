@@ -108,8 +108,8 @@ std::optional<Frame> Expressions::match(const dsl::FnDecl &fn, const std::vector
       return 0;
     if (!given[i])
       return 3;
-    const bool loose = given[i]->value.is(Kind::Number) && given[i]->value.loose;
-    return loose && genericOf(fn, param.type.name.text) ? 2 : 1;
+    const bool untyped = given[i]->value.is(Kind::Number) && given[i]->value.untyped;
+    return untyped && genericOf(fn, param.type.name.text) ? 2 : 1;
   };
   axisArgRange.reset();
   for (size_t i = 0; i < fn.params.size(); ++i)
@@ -261,7 +261,7 @@ bool Expressions::matchParam(const dsl::FnDecl &fn, const TypeExpr &type, const 
       }
       bound = *converted;
       bound.unit = value.unit;
-      bound.loose = true;
+      bound.untyped = true;
       return true;
     }
   const std::map<std::string, Kind> kinds = {
@@ -288,7 +288,7 @@ bool Expressions::matchTensor(const dsl::FnDecl &fn, const TypeExpr &type, const
   if (value.is(Kind::List) && !genericOf(fn, type.name.text)) {
     value = listOf(value, type, arg.range);
   } else if (value.is(Kind::Number) && type.axes.empty()) {
-    if (value.loose && !genericOf(fn, type.name.text)) {
+    if (value.untyped && !genericOf(fn, type.name.text)) {
       std::optional<Val> converted = convert(value, pipe::scalarType(&context, type.name.text));
       if (!converted)
         return refuse();

@@ -92,7 +92,7 @@ Val Expressions::evalUnary(const dsl::UnaryExpr &expr) {
             here, isNot ? UnaryKind::bit_not : UnaryKind::neg, v[0]);
       },
       expr.opRange);
-  result.loose = value.loose;
+  result.untyped = value.untyped;
   result.unit = value.unit;
   return result;
 }

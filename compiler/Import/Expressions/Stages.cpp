@@ -134,7 +134,7 @@ Expressions::Iteration Expressions::evalIteration(Val carried, dsl::SourceRange 
       fail(stage.range, "`repeat` carries numbers and tensors, and this is " + show(*leaf));
     mlir::Value before = leaf->ir;
     leaf->ir = once.block->addArgument(before.getType(), here);
-    leaf->loose = false;
+    leaf->untyped = false;
     if (leaf->is(Kind::Tensor)) {
       std::vector<Dim> axes = dims(before);
       llvm::append_range(once.sizes, sizesOf(axes));

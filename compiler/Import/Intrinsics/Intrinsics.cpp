@@ -103,7 +103,7 @@ Val Intrinsics::scalarFunction(const std::string &name, Args args, dsl::SourceRa
   if (kind == UnaryKind::bit_not ? isFloat : kind != UnaryKind::abs && !isFloat) {
     if (!isFloat && value.is(Kind::Number) && type.isSignlessInteger(64)) {
       value = castTo(CastMode::value, value, base.getF64Type(), args[0].range);
-      value.loose = true;
+      value.untyped = true;
       type = base.getF64Type();
     } else {
       fail(args[0].range, quote(name) + " is not defined on " + show(type),
@@ -120,7 +120,7 @@ Val Intrinsics::scalarFunction(const std::string &name, Args args, dsl::SourceRa
       {value}, type,
       [&](auto v) { return builderFor(v).template createOrFold<pipe::UnaryOp>(here, kind, v[0]); },
       range);
-  result.loose = value.loose;
+  result.untyped = value.untyped;
   result.unit = kind == UnaryKind::sqrt ? std::nullopt : value.unit;
   return result;
 }

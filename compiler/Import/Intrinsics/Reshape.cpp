@@ -133,9 +133,9 @@ void Intrinsics::demandSameType(const std::string &what, std::vector<Val> &parts
   for (Val part : llvm::drop_begin(parts))
     unify(what, common, part, range);
   for (Val &part : parts) {
-    const bool loose = part.loose && common.loose;
+    const bool untyped = part.untyped && common.untyped;
     part = castTo(pipe::CastMode::value, part, elementType(common), range);
-    part.loose = loose;
+    part.untyped = untyped;
   }
 }
 
@@ -155,7 +155,7 @@ Val Intrinsics::stackNumbers(std::vector<Val> parts, const std::string &axis,
     }
     return chosen;
   }));
-  result.loose = llvm::all_of(parts, [](const Val &part) { return part.loose; });
+  result.untyped = llvm::all_of(parts, [](const Val &part) { return part.untyped; });
   return result;
 }
 

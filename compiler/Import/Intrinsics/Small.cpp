@@ -48,7 +48,7 @@ static Val rearranged(const Val &value, std::vector<Val::GridAxis> grid,
   Val out;
   out.kind = Kind::Neighbours;
   out.grid = std::move(grid);
-  out.loose = value.loose;
+  out.untyped = value.untyped;
   forEachPlace(out.grid, [&](llvm::ArrayRef<int64_t> at) {
     out.parts.push_back(value.parts[placeIn(value.grid, from(at))]);
   });
@@ -215,7 +215,7 @@ Val Intrinsics::scanSmall(const std::string &name, const Val &value, size_t axis
       part = number(cast(CastMode::value, sum, element));
     }
   });
-  out.loose = false;
+  out.untyped = false;
   return out;
 }
 

@@ -320,7 +320,7 @@ Val PipelineImport::outputElements(const dsl::OutputDecl &output, Val value, con
   };
   const bool allowed = (isFloat(from) && isFloat(to)) ||
                        (!isFloat(from) && !isFloat(to) && wider()) ||
-                       ((value.is(Kind::Number) || shown.loose) && convert(shown, to));
+                       ((value.is(Kind::Number) || shown.untyped) && convert(shown, to));
   if (!allowed) {
     auto report =
         error(output.type.name.range, "output " + quote(output.name.text) + " is declared as " +

@@ -126,7 +126,7 @@ Val PipelineImport::bindParameter(const dsl::Param &param) {
         param.doc.empty() ? mlir::StringAttr() : base.getStringAttr(param.doc)));
     result.kind = isText(type) ? Kind::Text : Kind::Number;
     result.unit = dsl::unitKindOf(type);
-    result.loose = !element && !isText(type);
+    result.untyped = !element && !isText(type);
     return result;
   }
   if (given != options.parameters.end())

@@ -147,9 +147,9 @@ Val Arithmetic::arithmetic(const std::string &spelling, Val a, Val b, dsl::Sourc
          quote("i64.bits(x)") + " gives the bits of an f64");
   if (kind == BinaryKind::div)
     warnOfScaling(a, b, type, range);
-  const bool loose = a.loose;
+  const bool untyped = a.untyped;
   Val result = lift({a, b}, type, [&](auto v) { return binary(kind, v[0], v[1]); }, range);
-  result.loose = loose;
+  result.untyped = untyped;
   result.unit = unit;
   return result;
 }

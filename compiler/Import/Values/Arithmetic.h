@@ -26,7 +26,7 @@ public:
 
   // --- What converts to what (Conversions.cpp)
   Val castTo(pipe::CastMode mode, const Val &value, mlir::Type to, dsl::SourceRange range);
-  /// Converts a loose number, or an int to a float; nothing if not allowed.
+  /// Converts an untyped number, or an int to a float; nothing if not allowed.
   std::optional<Val> convert(const Val &value, mlir::Type to);
   /// The common type of two operands; reports.
   mlir::Type unify(const std::string &spelling, Val &a, Val &b, dsl::SourceRange range);

@@ -63,13 +63,13 @@ std::optional<Val> Arithmetic::convert(const Val &value, mlir::Type to) {
     return std::nullopt;
   if (from == to) {
     Val same = value;
-    same.loose = false;
+    same.untyped = false;
     return same;
   }
   const bool toFloat = llvm::isa<mlir::FloatType>(to);
   const bool isInt = from.isSignlessInteger(64);
-  const bool allowed = toFloat ? isInt || (value.loose && from.isF64())
-                               : value.loose && isInt && !to.isSignlessInteger(1) &&
+  const bool allowed = toFloat ? isInt || (value.untyped && from.isF64())
+                               : value.untyped && isInt && !to.isSignlessInteger(1) &&
                                      !value.is(Kind::Neighbours) && fits(value.ir, to);
   if (!allowed)
     return std::nullopt;
@@ -93,20 +93,20 @@ mlir::Type Arithmetic::unify(const std::string &spelling, Val &a, Val &b, dsl::S
   if (left == right)
     common = left;
   else if (isFloat(left) && isFloat(right))
-    common = a.loose && !b.loose ? right : b.loose && !a.loose ? left : mlir::Type();
+    common = a.untyped && !b.untyped ? right : b.untyped && !a.untyped ? left : mlir::Type();
   else if (isInt(left) && isFloat(right))
     common = right;
   else if (isInt(right) && isFloat(left))
     common = left;
-  else if (a.loose && isInt(left) && !isFloat(right) && fits(a.ir, right))
+  else if (a.untyped && isInt(left) && !isFloat(right) && fits(a.ir, right))
     common = right;
-  else if (b.loose && isInt(right) && !isFloat(left) && fits(b.ir, left))
+  else if (b.untyped && isInt(right) && !isFloat(left) && fits(b.ir, left))
     common = left;
   if (!common) {
-    std::string target = a.loose || b.loose ? "f32"
-                         : isFloat(left)    ? show(left)
-                         : isFloat(right)   ? show(right)
-                                            : show(left);
+    std::string target = a.untyped || b.untyped ? "f32"
+                         : isFloat(left)        ? show(left)
+                         : isFloat(right)       ? show(right)
+                                                : show(left);
     fail(range,
          quote(spelling) + " of " + show(a) + " and " + show(b) +
              ": element types do not convert by themselves",
@@ -114,10 +114,11 @@ mlir::Type Arithmetic::unify(const std::string &spelling, Val &a, Val &b, dsl::S
   }
   if (common.isF16() || common.isBF16()) // storage types: arithmetic is f32
     common = mlir::Float32Type::get(&context);
-  const bool loose = common.isF64() && (a.loose || !isFloat(left)) && (b.loose || !isFloat(right));
-  const bool looseInt = isInt(common) && a.loose && b.loose;
+  const bool untyped =
+      common.isF64() && (a.untyped || !isFloat(left)) && (b.untyped || !isFloat(right));
+  const bool untypedInt = isInt(common) && a.untyped && b.untyped;
   a = castTo(CastMode::value, a, common, range);
   b = castTo(CastMode::value, b, common, range);
-  a.loose = b.loose = loose || looseInt;
+  a.untyped = b.untyped = untyped || untypedInt;
   return common;
 }

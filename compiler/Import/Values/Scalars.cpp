@@ -42,11 +42,11 @@ mlir::Value Scalars::constant(mlir::Type type, double value) {
                                        mlir::IntegerAttr::get(type, static_cast<int64_t>(value)));
 }
 
-Val Scalars::number(mlir::Value value, bool loose) {
+Val Scalars::number(mlir::Value value, bool untyped) {
   Val result;
   result.kind = Kind::Number;
   result.ir = value;
-  result.loose = loose;
+  result.untyped = untyped;
   return result;
 }
 

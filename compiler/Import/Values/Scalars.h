@@ -32,7 +32,7 @@ public:
 
   mlir::Value intConstant(int64_t value);
   mlir::Value constant(mlir::Type type, double value);
-  static Val number(mlir::Value value, bool loose = false);
+  static Val number(mlir::Value value, bool untyped = false);
   mlir::Value binary(pipe::BinaryKind kind, mlir::Value a, mlir::Value b);
   mlir::Value compare(pipe::Predicate predicate, mlir::Value a, mlir::Value b);
   mlir::Value select(mlir::Value condition, mlir::Value a, mlir::Value b);
@@ -51,8 +51,8 @@ public:
   /// Throws MakeStatic if `value` is built from parameters (and constants) alone.
   void settle(mlir::Value value, const std::string &decides);
   static bool dependsOnParametersOnly(mlir::Value value, std::set<std::string> &names);
-  /// Whether what the value is made of shows that it is 0 or more: extents and their sums, `max(n,
-  /// 0)`.
+  /// Returns whether what the value is made of shows that it is 0 or more: extents and their sums,
+  /// `max(n, 0)`.
   static bool isNeverNegative(mlir::Value value);
   /// a - b + constant, with what cancels left out.
   mlir::Value difference(mlir::Value a, mlir::Value b, int64_t constant);

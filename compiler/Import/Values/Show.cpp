@@ -64,7 +64,7 @@ std::string Places::show(const Val &value) const {
   case Kind::Number:
     if (value.unit)
       return unitName(*value.unit);
-    if (value.loose && value.ir.getType().isF64())
+    if (value.untyped && value.ir.getType().isF64())
       return "a fraction";
     return value.ir.getType().isSignlessInteger(64) ? "int" : show(value.ir.getType());
   case Kind::Tensor:

@@ -53,7 +53,7 @@ struct Val {
   Kind kind = Kind::Poison;
   mlir::Value ir; ///< Number, Tensor, Text, Bytes, Table, Row
   /// Of a Number: a literal or draw that takes the sized type it meets.
-  bool loose = false;
+  bool untyped = false;
   std::optional<dsl::UnitKind> unit; ///< of a Number such as `25ms`
   std::string word;                  ///< of a Word
   std::vector<std::string> names;    ///< of a Record: its fields; of a Type: its axes

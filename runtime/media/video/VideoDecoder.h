@@ -33,7 +33,7 @@ public:
     uint8_t *out = nullptr;
     size_t frameStride = 0, rowStride = 0;
   };
-  /// Whether FFmpeg may hold so many bytes more for frames until decode() ends.
+  /// Returns whether FFmpeg may hold so many bytes more for frames until decode() ends.
   using Hold = std::function<bool(uint64_t bytes)>;
 
   /// \param video  of this very file; its size is checked.

@@ -144,7 +144,7 @@ TEST(HeldBatches, TakeMemoryUpToTheBudgetAndUseItAgain) {
 }
 
 /// The rows of all ranks, by position, as DistributedSampler deals them out.
-std::vector<int64_t> dealt(const std::vector<int64_t> &rows, int64_t world) {
+std::vector<int64_t> distributed(const std::vector<int64_t> &rows, int64_t world) {
   std::vector<int64_t> all = rows;
   for (size_t i = 0; all.size() % size_t(world); ++i)
     all.push_back(rows[i % rows.size()]);
@@ -164,7 +164,7 @@ TEST(LastBatch, PadsAsDistributedSamplerDoes) {
         ASSERT_TRUE(alone);
         for (int64_t at = 0; at < length; ++at)
           whole[size_t(at)] = (*alone)->sample(0, at)->row;
-        const std::vector<int64_t> expected = dealt(whole, world);
+        const std::vector<int64_t> expected = distributed(whole, world);
         options.last = LastBatch::Pad;
         options.world = world;
         for (options.rank = 0; options.rank < world; ++options.rank) {

@@ -139,7 +139,7 @@ Value penstock::conversion::wholeInside(const Lanes &l, const Index &index, Valu
 
 static bool readsPlainlyBelow(const Site &site, Value value, Seen &seen);
 
-/// Returns whether `value` at lanes that stand for nothing is harmless: loads care for
+/// Returns whether `value` at inactive lanes is harmless: loads care for
 /// themselves, everything on the way is arithmetic and affine.
 bool penstock::conversion::readsPlainly(const Site &site, Value value) {
   Seen seen;

@@ -86,7 +86,7 @@ static bool hasTables(const Lanes &l) {
 }
 
 /// Emits what `wanted` needs of the map's body, with tables for its bytes; false
-/// where nothing is to be had by that.
+/// where that does not pay.
 bool penstock::conversion::emitByTables(const Site &site, MapOp op, ArrayRef<LaneValue> inputs,
                                         Value wanted) {
   auto [ctx, b, l, m] = site.parts();

@@ -18,7 +18,7 @@ LaneValue emitLoad(const Site &site, pipe::LoadOp op);
 
 // ByteTables.cpp
 /// Emits what `wanted` needs of the map's body, with tables for its bytes; false
-/// where nothing is to be had by that.
+/// where that does not pay.
 bool emitByTables(const Site &site, pipe::MapOp op, llvm::ArrayRef<LaneValue> inputs,
                   mlir::Value wanted);
 /// A load of bytes from a table of 256 that is complete before the loops, by bytes:
@@ -42,7 +42,7 @@ Index repeated(const Site &site, const Index &index, mlir::Value low, mlir::Valu
 /// them too; null if that cannot be said for all lanes at once.
 mlir::Value wholeInside(const Lanes &l, const Index &index, mlir::Value extent, int64_t low = 0,
                         int64_t high = 0);
-/// Returns whether `value` at lanes that stand for nothing is harmless: loads care for
+/// Returns whether `value` at inactive lanes is harmless: loads care for
 /// themselves, everything on the way is arithmetic and affine.
 bool readsPlainly(const Site &site, mlir::Value value);
 

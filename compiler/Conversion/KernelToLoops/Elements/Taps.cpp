@@ -18,7 +18,7 @@ using namespace penstock::pipe;
 using namespace penstock::conversion;
 
 /// Neighbours that are unrolled.
-static constexpr int64_t writtenOut = 49;
+static constexpr int64_t mostUnrolled = 49;
 /// Loops, and ops and neighbours beside them, above which a body is no sum of many.
 static constexpr size_t mostLoops = 8, mostBeside = 256;
 
@@ -27,7 +27,7 @@ const TapLoops *penstock::conversion::tapLoopsOf(const Site &site, WindowOp op) 
   auto [ctx, b, l, m] = site.parts();
   Block &body = op.getBody().front();
   const int64_t count = body.getNumArguments() - typeOf(op.getResult()).getRank();
-  if (count <= writtenOut)
+  if (count <= mostUnrolled)
     return nullptr;
   auto [found, isNew] = ctx.tapLoops.try_emplace(op);
   TapLoops &loops = found->second;

@@ -155,8 +155,8 @@ static void storeArm(const Site &site, Value tensor, const Buffer &to, LoopShape
   storeNest(site, tensor, to, shape, low, high);
 }
 
-/// A distance between lanes that is known when running only is 1 or -1 (a flip)
-/// but in odd cases: the loops are written once for each, and element by element
+/// A distance between lanes that is known when running only is almost always 1 or -1
+/// (a flip): the loops are written once for each, and element by element
 /// for the rest.
 static void storeEitherWay(const Site &site, Value tensor, const Buffer &to, LoopShape shape,
                            Value low, Value high) {

@@ -111,7 +111,7 @@ LogicalResult penstock::conversion::prepareRing(const Site &site, ResampleOp op)
   };
   auto variant = [&](RowVariant number) { return l.i64(static_cast<int64_t>(number)); };
   Value steps = taps->steps, chosen = steps;
-  Value many = l.cmp(CmpIPredicate::sgt, steps, l.i64(shape.writtenOut()));
+  Value many = l.cmp(CmpIPredicate::sgt, steps, l.i64(shape.mostUnrolled()));
   chosen = l.pick(many, variant(RowVariant::dense), chosen);
   if (dense.shuffles() == 2) {
     Value two = l.cmp(CmpIPredicate::eq, steps, l.i64(2));

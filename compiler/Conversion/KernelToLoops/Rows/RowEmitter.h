@@ -47,7 +47,7 @@ private:
   }
   /// `body` for every number of steps that is unrolled, and 0 for the rest.
   void bySteps(mlir::Value steps, llvm::function_ref<void(int64_t)> body, int64_t from = 1) {
-    if (from > shape.writtenOut())
+    if (from > shape.mostUnrolled())
       return body(0);
     either(
         l.cmp(mlir::arith::CmpIPredicate::eq, steps, l.i64(from)), [&] { body(from); },

@@ -29,7 +29,7 @@ struct RowShape {
   int64_t taps() const { return quads ? 4 : 2; }
   int64_t digits() const { return quads ? 3 : 2; }
   /// Up to so many steps are unrolled.
-  int64_t writtenOut() const { return quads ? 2 : 3; }
+  int64_t mostUnrolled() const { return quads ? 2 : 3; }
   /// Source rows that are resampled at once and share the loads of tables.
   int64_t rowsAtOnce() const { return quads ? 4 : 2; }
   /// Columns that are computed at once.

@@ -142,7 +142,7 @@ Value Lanes::wholeReal(Value v) const {
 }
 
 LaneValue Lanes::floatToInt(LaneValue value, Type to) const {
-  Value v = value.loose ? value.loose : value.value;
+  Value v = value.upToZeroSign ? value.upToZeroSign : value.value;
   const Interval full = rangeOfType(to);
   const unsigned width = to.getIntOrFloatBitWidth();
   Type reg = like(v, registerType(to));

@@ -61,7 +61,7 @@ LaneValue Lanes::floatBinary(BinaryKind kind, LaneValue a, LaneValue c) const {
     {
       LaneValue sum{b.create<arith::AddFOp>(loc, x, y), a.type, out};
       if (isPositiveZero(x) || isPositiveZero(y))
-        sum.loose = isPositiveZero(x) ? y : x;
+        sum.upToZeroSign = isPositiveZero(x) ? y : x;
       return sum;
     }
   case BinaryKind::sub:
@@ -154,11 +154,11 @@ LaneValue Lanes::floatMinMax(bool wantMin, LaneValue a, LaneValue c) const {
   // smaller: the number, or what a constant says, goes there.
   auto hasZero = [](Interval r) { return r.low <= 0 && r.high >= 0; };
   // A maximum with +0 sets a zero's sign; one with other numbers passes it on.
-  if (!wantMin && a.loose && isPositiveZero(c.value))
-    a.value = a.loose;
-  Value loose;
-  if (a.loose && !hasZero(c.range))
-    loose = floatMinMax(wantMin, {a.loose, a.type, a.range}, c).value;
+  if (!wantMin && a.upToZeroSign && isPositiveZero(c.value))
+    a.value = a.upToZeroSign;
+  Value upToZeroSign;
+  if (a.upToZeroSign && !hasZero(c.range))
+    upToZeroSign = floatMinMax(wantMin, {a.upToZeroSign, a.type, a.range}, c).value;
   const bool swapped = !a.range.nan && (c.range.nan || (!wantMin && isPositiveZero(a.value)));
   Value x = swapped ? c.value : a.value, y = swapped ? a.value : c.value;
   const bool bothNan = a.range.nan && c.range.nan;
@@ -198,7 +198,7 @@ LaneValue Lanes::floatMinMax(bool wantMin, LaneValue a, LaneValue c) const {
   if (c.range.nan)
     include(a.range);
   out.quiet = a.range.noSignal() && c.range.noSignal();
-  return {v, a.type, out, {}, {}, loose};
+  return {v, a.type, out, {}, {}, upToZeroSign};
 }
 
 LaneValue Lanes::farther(bool wantMin, LaneValue sofar, LaneValue value) const {

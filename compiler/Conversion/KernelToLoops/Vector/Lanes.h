@@ -39,13 +39,13 @@ struct LaneValue {
   Interval range;
   /// The same numbers in other forms, where somebody had them anyway; null
   /// otherwise. A consumer takes what suits it, the rest is dead code.
-  mlir::Value wide = {};   ///< an integer as i32: some loads widen for free
-  mlir::Value real = {};   ///< an integer as f32, exactly: it was one, or will be
-  mlir::Value loose = {};  ///< a float but for the sign of a zero
-  PixelSum sum = {};       ///< a u8 or i32 out of the bytes of pixels
-  mlir::Value scaled = {}; ///< an f32 times 2^32: a quotient of integers before its last step
-  mlir::Value low = {};    ///< of an integer of more bits its lowest byte, i8: all that a u8 takes
-  mlir::Value first = {};  ///< an i64 in lane 0, where it grows by `step` from lane to lane
+  mlir::Value wide = {};         ///< an integer as i32: some loads widen for free
+  mlir::Value real = {};         ///< an integer as f32, exactly: it was one, or will be
+  mlir::Value upToZeroSign = {}; ///< a float but for the sign of a zero
+  PixelSum sum = {};             ///< a u8 or i32 out of the bytes of pixels
+  mlir::Value scaled = {};       ///< an f32 times 2^32: a quotient of integers before its last step
+  mlir::Value low = {};   ///< of an integer of more bits its lowest byte, i8: all that a u8 takes
+  mlir::Value first = {}; ///< an i64 in lane 0, where it grows by `step` from lane to lane
   std::optional<int64_t> step = {};
   mlir::Value asI16 = {}; ///< an i32 as i16: it began as a byte, and all numbers fit
 

@@ -112,8 +112,8 @@ static void scanLanes(const Site &site, ScanOp op, const Buffer &to, LaneValue f
   const int64_t along = type.axisIndex(op.getAxis());
   const Axis &own = type.getAxes()[along];
   const int64_t size = scalarBytes(type.getElementType());
-  const bool writtenOut = scan.getUnrolled();
-  const bool interleaved = writtenOut && to.known[along] == size &&
+  const bool mostUnrolled = scan.getUnrolled();
+  const bool interleaved = mostUnrolled && to.known[along] == size &&
                            to.known[laneAxis] == size * own.extent && along == type.getRank() - 1;
   SmallVector<Value> others;
   SmallVector<int64_t> axes;
@@ -149,7 +149,7 @@ static void scanLanes(const Site &site, ScanOp op, const Buffer &to, LaneValue f
                 ctx.elements.clear();
                 if (l.lanes >= own.extent && interleaved && isRunOfPixels(site, op, laneAxis))
                   return scanPixels(lanes, op, to, at, laneAxis, factor);
-                if (writtenOut) {
+                if (mostUnrolled) {
                   SmallVector<LaneValue> made;
                   LaneValue sofar = start;
                   for (int64_t i = 0; i < own.extent; ++i) {
