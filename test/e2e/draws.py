@@ -76,8 +76,8 @@ pipeline p(a: f64 = 1.0, b: f64 = 2.0, i: int = 0, j: int = 4) {{
         found = self.scalars({"same": ("f64[n]", "draw uniform(a .. b)"), "one": ("i64[n]", "draw int(i ..= j)"),
                               "skipped": ("i64[n]", "if j > i then draw int(i .. j) else 7"),
                               "found": ("i64[n]", "search (2) { let y = draw int(0 .. 1)  accept y when y == 0 } else draw int(i .. j)"),
-                              "tried": ("i64[n]", "search (99) { let top = draw int(0 .. 9)  let y = draw int(0 .. 4 - top)"
-                                                  "  accept 1 when top < 4 } else 2"),
+                              "tried": ("i64[n]", "search (999) { let top = draw int(0 .. 99)  let y = draw int(0 .. 4 - top)"
+                                                  "  accept 1 when top == 3 } else 2"),
                               "chosen": ("i64[n]", "i64(row.x[h = 0, w = 0, c = 0]) |> choose { i => identity, j => identity }")},
                              settings=["a: f64 = 2.0", "b: f64 = 2.0", "i: int = 3", "j: int = 3"])
         self.assertEqual((found["same"], found["one"]), (2.0, 3))
