@@ -11,7 +11,7 @@ import wave
 import numpy
 from PIL import Image
 
-from support import EXAMPLES, ROOT, ToolTest, main, make_folder
+from support import EXAMPLES, ROOT, ToolTest, in_turn, main, make_folder
 
 FAKES = None
 
@@ -145,9 +145,9 @@ class Gpu(ToolTest):
         return path
 
     def test_pipelines_of_all_kinds(self):
-        for name, body in PIPELINES.items():
+        for name in in_turn(PIPELINES, 6, "gpu"):
             with self.subTest(name):
-                self.assert_same(self.write(body, name), "--epochs", "2", resampled=name in ("crops", "branches"),
+                self.assert_same(self.write(PIPELINES[name], name), "--epochs", "2", resampled=name in ("crops", "branches"),
                                  joined=name in ("branches", "sound"))
 
     def test_batches_by_length(self):
@@ -157,7 +157,7 @@ class Gpu(ToolTest):
 
     def test_pictures(self):
         make_folder(self.data, per_class=7)
-        for example in ("imagenet_train", "simclr", "resnet50", "jpeg_robust"):
+        for example in in_turn(("imagenet_train", "simclr", "resnet50", "jpeg_robust"), 2, "gpu"):
             with self.subTest(example):
                 self.assert_same(os.path.join(EXAMPLES, f"{example}.pipe"), "--set", f"root={self.data}",
                                  *self.settings, seeds=(3,), resampled=True, planes=True)
@@ -211,12 +211,13 @@ class Gpu(ToolTest):
   }""",
         }
         for name, body in bodies.items():
+            with open(os.path.join(self.folder, f"{name}.pipe"), "w") as file:
+                file.write("pipe 1\nuse vision, augment\n"
+                           f"pipeline {name}(root: path) with on_error = substitute(50%) {{\n  let files = image_folder(root)\n"
+                           f"  for row in files order shuffled\n{body}\n}}\n")
+        for name in in_turn(bodies, 2, "planes"):
             with self.subTest(name):
                 path = os.path.join(self.folder, f"{name}.pipe")
-                with open(path, "w") as file:
-                    file.write("pipe 1\nuse vision, augment\n"
-                               f"pipeline {name}(root: path) with on_error = substitute(50%) {{\n  let files = image_folder(root)\n"
-                               f"  for row in files order shuffled\n{body}\n}}\n")
                 arguments = ("--set", f"root={self.data}", "--epochs", "2")
                 self.assert_same(path, *arguments, seeds=(4,), planes=True)
                 told = [self.run_tool("run", path, *arguments, *gpu).stderr
