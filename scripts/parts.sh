@@ -34,7 +34,7 @@ build_mutants() {
   local targets
   /usr/bin/python3 test/mutants/plant.py build/mutants/tree "$@"
   targets=$(/usr/bin/python3 test/mutants/plant.py --targets "$@")
-  (cd build/mutants/tree && build_part release release "-DPENSTOCK_TESTS=unit;lit;differential;e2e;parity")
+  (cd build/mutants/tree && build_part release release "-DPENSTOCK_TESTS=fakes;unit;lit;differential;e2e;parity")
 }
 run_mutants() {
   /usr/bin/python3 test/mutants/run.py build/mutants/tree/build/release "$@" &&

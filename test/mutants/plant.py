@@ -30,7 +30,7 @@ PARITY = {"library": ["test/parity/reference-sample"], "packets": ["test/parity/
 
 # What the tests of a kind start, as Ninja calls it; the first is what shrink.py starts, too.
 ALWAYS = ["tools/all", "api/all", "runtime/all", "penstock-differential"]
-NEEDED = {"e2e": ["test/e2e/all"], "parity": ["test/parity/all"]}
+NEEDED = {"e2e": ["test/e2e/all", "test/fakes/all"], "parity": ["test/parity/all"]}
 
 PRELUDE = """#include <cstdlib>
 #include <cstring>

@@ -43,7 +43,8 @@ def command_of(test, build):
         return [python, f"{llvm}/build/utils/lit/lit.py", "-s", "--param", f"build={build}", "--param",
                 f"llvm={llvm}", f"{TREE}/test/lit/{rest[0]}"]
     if kind == "e2e":
-        return [python, f"{TREE}/test/e2e/{rest[0]}.py", f"{build}/tools/penstock/penstock", "-f", *rest[1:]]
+        fakes = [f"{build}/test/fakes/cuda"] if rest[0] == "gpu" else []
+        return [python, f"{TREE}/test/e2e/{rest[0]}.py", f"{build}/tools/penstock/penstock", *fakes, "-f", *rest[1:]]
     if kind == "parity":
         name = rest[0] if rest else "library"
         return [python, f"{TREE}/test/parity/{name}.py", *(f"{build}/{program}" for program in PARITY[name])]
