@@ -57,8 +57,8 @@ struct Recorded {
     size_t inputs = 0, outputs = 0, scalars = 0;
     std::vector<bool> temporary; ///< of each output: whether no batch has it
   };
-  std::vector<Step>
-      steps; ///< without those that no sample has a part in: a session keeps their results
+  /// Without those that no sample has a part in: a session keeps their results.
+  std::vector<Step> steps;
   std::vector<int> numbers; ///< of each step of the plan, among `steps`; -1: it is none of them
   std::mutex lock;
   std::vector<Call> calls; ///< step by step, sample by sample: there is one thread
