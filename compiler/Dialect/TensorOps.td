@@ -397,7 +397,7 @@ def Pipe_ReduceOp : Pipe_TensorOp<"reduce", form = "whole", access = "once", box
     reduced axes, in the input's axis order) to lane i mod 32 of 32 partial
     sums that start at 0.0, then adds lane l + 16 to lane l for l < 16, then
     8, 4, 2, 1: every target gives the same bits. `min max` as in
-    `pipe.binary`. `any all` take bool. `count` takes bool, gives i64.
+    `pipe.binary`, so that of nothing but NaN they are NaN. `any all` take bool. `count` takes bool, gives i64.
     `argmin argmax` give the i64 row-major index of the first such element.
 
     Constraints:
@@ -431,8 +431,8 @@ def Pipe_ScanOp : Pipe_TensorOp<"scan", form = "whole", access = "often", boxes 
     traits = [Pipe_OfClass<"barrier">, AttrSizedOperandSegments]> {
   let summary = "Accumulates along an axis";
   let description = [{
-    `sum` and `max`: result[i] combines elements 0 ..= i in order, starting from
-    what `pipe.reduce` gives of no elements. `recurrence`: result[i] = value[i] +
+    `sum` and `max`: result[i] combines elements 0 ..= i in order, sums starting
+    from 0.0. `recurrence`: result[i] = value[i] +
     factor * result[i - 1], with result[-1] = 0; the factor is rounded to the type
     that accumulates. f16 and bf16 accumulate in f32;
     each stored element is rounded once.

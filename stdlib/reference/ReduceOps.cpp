@@ -49,12 +49,12 @@ static Scalar combine(pipe::ReduceKind kind, const std::vector<Scalar> &run, DTy
   case pipe::ReduceKind::sum:
     return laneSum(run, type);
   case pipe::ReduceKind::min:
-    result = identityOfMin(type);
+    result = run.empty() ? identityOfMin(type) : run[0];
     for (const Scalar &value : run)
       result = binary(pipe::BinaryKind::min, result, value);
     return result;
   case pipe::ReduceKind::max:
-    result = identityOfMax(type);
+    result = run.empty() ? identityOfMax(type) : run[0];
     for (const Scalar &value : run)
       result = binary(pipe::BinaryKind::max, result, value);
     return result;
@@ -151,8 +151,9 @@ void runScan(Machine &machine, Slot &slot, const Instruction &self) {
                  : Scalar();
   Runs(value, {value.axis(op.getAxis().str())})
       .each([&](int64_t, const std::vector<int64_t> &elements) {
-        Scalar sum =
-            op.getKind() == pipe::ScanKind::max ? identityOfMax(value.type) : zeroOf(value.type);
+        Scalar sum = zeroOf(value.type);
+        if (op.getKind() == pipe::ScanKind::max && !elements.empty())
+          sum = value.load(elements[0]);
         for (int64_t element : elements) {
           const Scalar next = value.load(element);
           if (recurrence)

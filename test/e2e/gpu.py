@@ -74,6 +74,20 @@ PIPELINES = {
     output angle: f64[n, i, j] = map (p in x, q in rename(x, i, j)) { atan2(f64(p), f64(q)) }
     output curve: f16[n, i] = map (p in x) { f16(tanh(p)) }
   }""",
+    # Rows and columns of nothing but NaN.
+    "lost": """  for row in synthetic(6, x = f32[h = 37, w = 70], at = 0 .. 70)
+  let lost = map (p in row.x, i in index(row.x, h), j in index(row.x, w)) { if i % 5 == 0 or j < row.at then f32(nan) else p - 0.5 }
+  let groups = group(lost[w = 0], by = map (i in index(row.x, h)) { i % 10 }, limit = 12, into = m)
+  let kept = compact(lost[h = 1], map (p in row.x[h = 1], j in index(row.x, w)) { j < row.at / 2 })
+  batch 3 {
+    output rows: f32[n, h] = min(lost over [w])
+    output columns: f16[n, w] = max(f16(lost) over [h])
+    output all: f64[n] = max(f64(lost) over [h, w])
+    output running: f32[n, h, w] = scan_max(lost, w)
+    output grouped: f32[n, m <= 12] ragged = min(groups.points over [h])
+    output kept: f32[n] = max(kept over [w])
+    output among: f32[n, h, w] = min(lost over [n])
+  }""",
     # Sums over whole pictures go over one number, which is taken apart: places below 0 are among what is made of it.
     "whole": """  for row in synthetic(6, x = f32[h = 64, w = 48], s = -40 .. 40)
   let split = split(row.x, w, k, 4)

@@ -226,5 +226,46 @@ class Compacted(RowsTest):
         self.assertIn("hint: what goes together is taken by one mask: `compact(x, mask)`, `compact(y, mask)`", told)
 
 
+class Lost(RowsTest):
+    """Minima and maxima of nothing but NaN are NaN, however they are written; of nothing they are the other end of the type."""
+
+    def test_of_nothing_but_nan(self):
+        lets = """let lost = map (p in row.x) { if p < 2.0 then f32(nan) else p }
+  let some = map (p in lost, j in index(lost, w)) { if j == 3 then -inf else p }
+  let keys = map (i in index(row.x, w)) { i % 4 }
+  let groups = group(some, by = keys, limit = 6, into = m)
+  let kept = compact(lost[h = 0], map (p in row.x[h = 0]) { p < 0.5 })
+  let none = compact(lost[h = 0], map (p in row.x[h = 0]) { p > 2.0 })"""
+        forms = {"over [w]": "(lost over [w])", "over [h]": "(lost over [h])", "over [h, w]": "(lost over [h, w])",
+                 "f16": "(f16(lost) over [w])", "f64": "(f64(lost) over [h])", "compact": "(kept over [w])",
+                 "batch": "(lost over [n])", "pieces": "(split(lost, w, k, 4) over [k])", "groups": "(group(lost[h = 0], by = keys, limit = 4, into = m).points over [w])"}
+        axes = {"over [w]": "h", "f16": "h", "over [h]": "w", "f64": "w", "pieces": "h, w", "batch": "h, w", "groups": "m <= 4"}
+        outputs = {}
+        for kind in ("min", "max"):
+            for name, form in forms.items():
+                axis = axes.get(name, "")
+                element = {"f16": "f16", "f64": "f64"}.get(name, "f32")
+                outputs[f"{kind}_{name.translate(str.maketrans(' [],', '____'))}"] = (
+                    f"{element}[n{', ' + axis if axis else ''}]" + (" ragged" if "<=" in axis else ""), kind + form)
+            outputs[f"{kind}_window"] = ("f32[n, h, w]", f"window (v in lost, h = -1 ..= 1, w = -1 ..= 1) {{ {kind}(v over [h, w]) }}")
+            outputs[f"{kind}_wide"] = ("f32[n, h, w]", f"window (v in lost, h = -9 ..= 9, w = -9 ..= 9) {{ {kind}(v over [h, w]) }}")
+            outputs[f"{kind}_list"] = ("f32[n, h, w]", f"map (p in lost) {{ {kind}(stack([p, p], k) over [k]) }}")
+            outputs[f"{kind}_two"] = ("f32[n, h, w]", f"map (p in lost) {{ {kind}(p, p) }}")
+            outputs[f"{kind}_none"] = ("f32[n]", f"{kind}(none over [w])")
+        outputs["scan_list"] = ("f32[n, h, w, k]", "map (p in lost, k in 0 .. 2) { scan_max(stack([p, p], j), j)[j = 1] }")
+        outputs["scan_rows"] = ("f32[n, h, w]", "scan_max(some, w)")
+        outputs["scan_columns"] = ("f32[n, h, w]", "scan_max(some, h)")
+        found = self.of({"x": "f32[h = 11, w = 40]"}, outputs, lets)
+        for name, value in found.items():
+            if name.endswith("none"):
+                self.assertTrue((value == (numpy.inf if name.startswith("min") else -numpy.inf)).all(), name)
+            elif name == "scan_rows":
+                self.assertTrue(numpy.isnan(value[..., :3]).all() and (value[..., 3:] == -numpy.inf).all(), name)
+            elif name == "scan_columns":
+                self.assertTrue((value[..., 3] == -numpy.inf).all() and numpy.isnan(numpy.delete(value, 3, -1)).all(), name)
+            else:
+                self.assertTrue(numpy.isnan(value).all(), name)
+
+
 if __name__ == "__main__":
     main()

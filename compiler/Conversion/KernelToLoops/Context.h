@@ -76,8 +76,9 @@ struct Context {
     mlir::Block *block;
   };
   std::map<ElementKey, Element> elements;
-  llvm::DenseMap<mlir::Value, Margin> margins;    ///< of tensors in `buffers`
-  std::map<mlir::Operation *, TapLoops> tapLoops; ///< of wide windows
+  llvm::SmallPtrSet<mlir::Operation *, 4> takesNan; ///< minima and maxima whose elements may be NaN
+  llvm::DenseMap<mlir::Value, Margin> margins;      ///< of tensors in `buffers`
+  std::map<mlir::Operation *, TapLoops> tapLoops;   ///< of wide windows
   llvm::DenseMap<mlir::Value, llvm::SmallVector<ReducedRows>>
       reducedRows; ///< by what is stored of them
   mlir::Value args, tensors, slots, scratch, band[2];

@@ -45,6 +45,8 @@ private:
 
   Val scalarFunction(const std::string &name, Args args, dsl::SourceRange range);
   // Reduce.cpp, Groups.cpp
+  mlir::Value ofNothing(pipe::ReduceKind kind, mlir::Value result, const std::vector<Dim> &all,
+                        llvm::ArrayRef<std::string> axes);
   Val reduceGroups(pipe::ReduceKind kind, const Argument &arg, const std::vector<std::string> &over,
                    dsl::SourceRange range);
   Val compact(Args args);

@@ -5,6 +5,7 @@
 
 using namespace penstock::importer;
 using penstock::pipe::CastMode;
+using penstock::pipe::Predicate;
 using penstock::pipe::ReduceKind;
 
 /// Returns what a reduction takes for nothing: a number that changes no result.
@@ -15,10 +16,8 @@ static mlir::Value withoutEffect(mlir::OpBuilder &b, mlir::Location loc, ReduceK
   const bool largest = kind == ReduceKind::max || kind == ReduceKind::argmax;
   if (auto real = llvm::dyn_cast<mlir::FloatType>(type)) {
     const auto &format = real.getFloatSemantics();
-    if (kind == ReduceKind::argmin || kind == ReduceKind::argmax)
-      value = b.getFloatAttr(type, llvm::APFloat::getNaN(format)); // beats nothing
-    else if (smallest || largest)
-      value = b.getFloatAttr(type, llvm::APFloat::getInf(format, largest));
+    if (smallest || largest)
+      value = b.getFloatAttr(type, llvm::APFloat::getNaN(format)); // gives way to every number
   } else if (smallest || largest || kind == ReduceKind::all) {
     const unsigned width = type.getIntOrFloatBitWidth();
     const bool isUnsigned = type.isUnsignedInteger() || width == 1;
@@ -98,6 +97,7 @@ Val Intrinsics::reduce(const dsl::Name &name, const std::vector<Argument> &args,
   if (value.is(Kind::Neighbours))
     return reduceNeighbours(kind, value, axes, range);
   PlaceGuard guard(*this, range);
+  const std::vector<Dim> all = dims(value.ir);
   if (anyCounted(value.ir, axes))
     value.ir = onlyExisting(value.ir, axes, withoutEffect(base, here, kind, element));
   if (kind == ReduceKind::count || kind == ReduceKind::argmin || kind == ReduceKind::argmax)
@@ -107,8 +107,35 @@ Val Intrinsics::reduce(const dsl::Name &name, const std::vector<Argument> &args,
     if (!llvm::is_contained(axes, dim.axis.name))
       kept.push_back(dim);
   llvm::SmallVector<llvm::StringRef> names(axes.begin(), axes.end());
-  return tensor(base.create<pipe::ReduceOp>(here, tensorOf(element, kept), kind, value.ir,
-                                            base.getStrArrayAttr(names), sizesOf(kept)));
+  mlir::Value result = base.create<pipe::ReduceOp>(here, tensorOf(element, kept), kind, value.ir,
+                                                   base.getStrArrayAttr(names), sizesOf(kept));
+  if (kind == ReduceKind::min || kind == ReduceKind::max)
+    result = ofNothing(kind, result, all, axes);
+  return tensor(result);
+}
+
+/// Of floats, elements that do not exist are NaN, as all may be that do: where there are none, a
+/// minimum or maximum is what it is of no elements.
+mlir::Value Intrinsics::ofNothing(ReduceKind kind, mlir::Value result, const std::vector<Dim> &all,
+                                  llvm::ArrayRef<std::string> axes) {
+  std::vector<mlir::Value> counts;
+  for (const Dim &dim : all)
+    if (const Counted *counted = countedBy(dim); counted && llvm::is_contained(axes, dim.axis.name))
+      counts.push_back(counted->count);
+  mlir::Type element = elementType(tensor(result));
+  auto real = llvm::dyn_cast<mlir::FloatType>(element);
+  if (counts.empty() || !real)
+    return result;
+  const auto end = llvm::APFloat::getInf(real.getFloatSemantics(), kind == ReduceKind::max);
+  mlir::Value nothing =
+      base.create<pipe::ConstantOp>(here, element, base.getFloatAttr(element, end));
+  return buildMap(dims(result), element, [&](ElementRegion &) {
+    mlir::Value value = elementHere(result, hereRange);
+    for (mlir::Value count : counts)
+      value = select(compare(Predicate::gt, elementHere(count, hereRange), intConstant(0)), value,
+                     nothing);
+    return value;
+  });
 }
 
 Val Intrinsics::reduceGroups(ReduceKind kind, const Argument &arg,

@@ -178,8 +178,8 @@ Val Intrinsics::sortSmall(const Val &value, size_t axis, dsl::SourceRange range)
   return out;
 }
 
-// The bits of `pipe.scan`: in f32 where the elements are smaller floats, from 0 or from
-// what no number is below, and each element rounded once.
+// The bits of `pipe.scan`: in f32 where the elements are smaller floats, sums from 0, and each
+// element rounded once.
 Val Intrinsics::scanSmall(const std::string &name, const Val &value, size_t axis, Args args) {
   mlir::Type element = elementType(value), sums = element;
   if (element.isSignlessInteger(1))
@@ -204,8 +204,8 @@ Val Intrinsics::scanSmall(const std::string &name, const Val &value, size_t axis
     for (at[axis] = 0; at[axis] < value.grid[axis].extent; ++at[axis]) {
       Val &part = out.parts[placeIn(value.grid, at)];
       mlir::Value next = cast(CastMode::value, part.ir, sums);
-      if (!sum && isFloat)
-        sum = constant(sums, name == "scan_max" ? -std::numeric_limits<double>::infinity() : 0.0);
+      if (!sum && isFloat && name != "scan_max")
+        sum = constant(sums, 0.0);
       if (linear)
         sum = binary(BinaryKind::add, next, binary(BinaryKind::mul, factor, sum));
       else if (sum)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Minima and maxima of floats: NaN give way wherever they stand, and -0 lies below +0.
+// Minima and maxima of floats: NaN give way wherever they stand, nothing but NaN is NaN, and -0
+// lies below +0.
 
 #include "runtime/abi/scalar.h"
 #include "test/unit/codegen/AtLevel.h"
@@ -68,7 +69,10 @@ void compareAll(const char *type,
                                              {-T(0), T(-1), -T(0), -inf, nan},
                                              {-T(0), -T(0), T(1), inf, -nan},
                                              {T(1), T(2), T(-1), T(3)},
-                                             {nan, -nan}};
+                                             {nan, -nan, nan, signalling},
+                                             {nan, -nan, inf, nan, nan, nan, nan, nan},
+                                             {nan, -nan, -inf, nan, nan, nan, nan, nan},
+                                             {inf, -inf, nan}};
   for (const Shape &shape : shapes) {
     auto of = [&](const char *axes) { return std::string("!pipe.tensor<") + type + axes + ">"; };
     const std::string in = "[x=" + std::to_string(shape.input) + "]", operand = of(shape.axes),
@@ -107,12 +111,14 @@ void compareAll(const char *type,
                           2),
                 0);
       for (int64_t r = 0; r < shape.results; ++r) {
-        T least = inf, most = -inf;
+        T least = nan, most = nan;
         for (int64_t n = 0; n < shape.count; ++n) {
           const T value = x[static_cast<size_t>(shape.place(r, n))];
           least = scalar::min(least, value);
           most = scalar::max(most, value);
         }
+        if (least != least)
+          least = most = scalar::canonicalNan<T>();
         ASSERT_EQ(std::bit_cast<Bits>(low[static_cast<size_t>(r)]), std::bit_cast<Bits>(least))
             << shape.axes << " " << fill << " " << r;
         ASSERT_EQ(std::bit_cast<Bits>(high[static_cast<size_t>(r)]), std::bit_cast<Bits>(most))

@@ -119,7 +119,7 @@ pipe.kernel @k "pixels" {
     const bool first = i % 45 == 0;
     const float sum = (first ? 0.0f : sums[i - 1]) + x[i];
     sums[i] = std::isnan(sum) ? NAN : sum;
-    most[i] = larger(first ? -INFINITY : most[i - 1], x[i]);
+    most[i] = larger(first ? NAN : most[i - 1], x[i]);
     whole[i] = (first ? 0 : whole[i - 1]) + y[i];
     const double wide = (first ? 0.0 : exact[i - 1]) + double(x[i]);
     exact[i] = std::isnan(wide) ? double(NAN) : wide;
@@ -308,7 +308,7 @@ pipe.kernel @k "pixels" {
   pipe.return %a, %b, %c : !pipe.tensor<i64[h=40]>, !pipe.tensor<i64[h=40]>, !pipe.tensor<f32[h=40]>
 })");
   const float kinds[] = {NAN, -NAN, -0.0f, 0.0f, 1.0f, -1.0f, INFINITY, -INFINITY};
-  std::vector<float> x(400 + 64), c(40), most(40, -INFINITY);
+  std::vector<float> x(400 + 64), c(40), most(40, NAN);
   std::vector<int64_t> a(40), b(40), low(40), high(40);
   uint32_t state = 1;
   for (size_t i = 0; i < 400; ++i) {
@@ -330,6 +330,8 @@ pipe.kernel @k "pixels" {
       if (better(r[i], r[high[row]], true))
         high[row] = static_cast<int64_t>(i);
       most[row] = larger(most[row], r[i]);
+      if (std::isnan(most[row]))
+        most[row] = NAN; // whatever its sign
     }
   ASSERT_EQ(code->run("k",
                       {TensorArg::of(x, {40, 10}), TensorArg::of(a, {40}), TensorArg::of(b, {40}),

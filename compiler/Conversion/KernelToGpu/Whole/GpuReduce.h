@@ -12,6 +12,7 @@ namespace penstock::conversion {
 mlir::Value combined(const GpuSite &site, pipe::ReduceKind kind, mlir::Value a, mlir::Value c);
 /// What `kind` gives of nothing.
 mlir::Value startOf(const GpuSite &site, pipe::ReduceKind kind, mlir::Type type);
+mlir::Value startOf(const GpuSite &site, pipe::ReduceKind kind, mlir::Type type, mlir::Value count);
 /// 32 interleaved partial sums by one thread.
 mlir::Value laneSum(const GpuSite &site, mlir::Type type, mlir::Value count,
                     llvm::function_ref<mlir::Value(mlir::Value)> at);

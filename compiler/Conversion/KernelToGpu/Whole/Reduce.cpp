@@ -57,6 +57,17 @@ Value penstock::conversion::startOf(const GpuSite &site, ReduceKind kind, Type t
   return s.zero(type);
 }
 
+/// What a minimum or maximum of `count` elements begins with: any number takes the place of a NaN.
+Value penstock::conversion::startOf(const GpuSite &site, ReduceKind kind, Type type, Value count) {
+  auto [ctx, b, x, s] = site.parts();
+  Value start = startOf(site, kind, type);
+  if ((kind != ReduceKind::min && kind != ReduceKind::max) || !llvm::isa<FloatType>(type))
+    return start;
+  Value nan = s.constant(
+      FloatAttr::get(type, APFloat::getNaN(llvm::cast<FloatType>(type).getFloatSemantics())), type);
+  return s.select(x.compare(CmpIPredicate::sgt, count, x.constant(0)), nan, start);
+}
+
 static Value shuffled(const GpuSite &site, Value value, int64_t distance) {
   auto [ctx, b, x, s] = site.parts();
   return call(site, "pst_shuffle_down", value.getType(),
@@ -210,7 +221,7 @@ Value penstock::conversion::reduced(const GpuSite &site, ReduceOp op, GpuIndices
   } else if (!byWarp && kind == ReduceKind::sum && llvm::isa<FloatType>(computing)) {
     whole = laneSum(site, computing, count, at);
   } else {
-    whole = loop(site, lane, count, step, startOf(site, kind, computing),
+    whole = loop(site, lane, count, step, startOf(site, kind, computing, count),
                  [&](Value i, ValueRange sofar) {
                    return SmallVector<Value>{combined(site, kind, sofar[0], at(i))};
                  })[0];

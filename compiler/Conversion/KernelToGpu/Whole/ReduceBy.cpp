@@ -86,7 +86,7 @@ static void reduceBy(const GpuSite &site, ReduceByOp op, ArrayRef<GpuBuffer> to,
     else if (kind == ReduceKind::sum && llvm::isa<FloatType>(computing))
       whole = laneSum(site, computing, count, member);
     else
-      whole = loop(site, x.constant(0), count, 1, startOf(site, kind, computing),
+      whole = loop(site, x.constant(0), count, 1, startOf(site, kind, computing, count),
                    [&](Value i, ValueRange sofar) {
                      return SmallVector<Value>{combined(site, kind, sofar[0], member(i))};
                    })[0];

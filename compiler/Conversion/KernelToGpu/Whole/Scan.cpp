@@ -26,7 +26,8 @@ static void scan(const GpuSite &site, ScanOp op, const GpuBuffer &to) {
   }
   nest(site, names, extents, "threads", [&](GpuIndices outer) {
     const bool isMax = op.getKind() == ScanKind::max;
-    Value start = startOf(site, isMax ? ReduceKind::max : ReduceKind::sum, computing);
+    Value start =
+        startOf(site, isMax ? ReduceKind::max : ReduceKind::sum, computing, x.constant(1));
     Value factor;
     if (op.getKind() == ScanKind::recurrence)
       factor = s.cast(scalarOf(site, op.getFactor()), computing);

@@ -119,18 +119,6 @@ static Value replaceNan(const Lanes &l, Value v, penstock::lane::NanBecomes by) 
   });
 }
 
-LaneValue Lanes::numberOr(bool wantMin, LaneValue value) const {
-  const double infinity = std::numeric_limits<double>::infinity();
-  value.value =
-      replaceNan(*this, value.value,
-                 wantMin ? lane::NanBecomes::infinity : lane::NanBecomes::negative_infinity);
-  (wantMin ? value.range.high : value.range.low) = wantMin ? infinity : -infinity;
-  value.range.nan = false;
-  value.range.quiet = true;
-  value.range.least = 0;
-  return {value.value, value.type, value.range};
-}
-
 LaneValue Lanes::canonical(LaneValue value) const {
   if (!value.range.nan || !(value.type.isF32() || value.type.isF64()))
     return value;

@@ -80,8 +80,6 @@ public:
   /// The smaller or larger one of two floats in one instruction: where `value` is a NaN, or both
   /// are zeros, `sofar`. Where that is a NaN, it stays one.
   LaneValue farther(bool wantMin, LaneValue sofar, LaneValue value) const;
-  /// A NaN replaced by what no element of a minimum or maximum gives; where fillsRegisters().
-  LaneValue numberOr(bool wantMin, LaneValue value) const;
 
   // LanePixels.cpp: bytes of pixels, where bytes can be permuted.
   /// table[index] of u8 lanes.

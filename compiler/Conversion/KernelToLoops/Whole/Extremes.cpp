@@ -5,7 +5,8 @@
 // Where there is no instruction for all of it, one instruction for each element gives way to
 // no NaN, but cannot tell zeros of both signs apart. Whether that matters only the result says:
 // where one in a vector is a zero, the elements are gone through once more, with another
-// instruction for each.
+// instruction for each. In the same way, a result that is what no elements give tells that all
+// may have been NaN.
 #include "compiler/Conversion/KernelToLoops/Elements/Branches.h"
 #include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
 #include "compiler/Conversion/KernelToLoops/Whole/Reduce.h"
@@ -15,6 +16,9 @@
 using namespace mlir;
 using namespace penstock::pipe;
 using namespace penstock::conversion;
+
+/// Elements that stay in registers while they are looked at once more.
+static constexpr int64_t fewElements = 4;
 
 bool penstock::conversion::isExtreme(ReduceOp op) {
   return (op.getKind() == ReduceKind::min || op.getKind() == ReduceKind::max) &&
@@ -30,14 +34,19 @@ bool penstock::conversion::resolvesZerosLater(const Site &site, ReduceOp op) {
   return isExtreme(op) && !hasInstruction;
 }
 
+void penstock::conversion::noteNan(const Site &site, ReduceOp op, const LaneValue &value) {
+  if (isExtreme(op) && value.range.nan)
+    site.ctx.takesNan.insert(op);
+}
+
 /// One more element of an exact reduction (any but a sum of floats).
 LaneValue penstock::conversion::withElement(const Site &site, ReduceOp op, LaneValue sofar,
                                             LaneValue value) {
   auto [ctx, b, l, m] = site.parts();
+  noteNan(site, op, value);
   if (resolvesZerosLater(site, op))
     return l.farther(op.getKind() == ReduceKind::min, sofar, value);
-  return combined(l, op.getKind(), sofar,
-                  isExtreme(op) ? comparable(site, value, op.getKind() == ReduceKind::min) : value);
+  return combined(l, op.getKind(), sofar, isExtreme(op) ? comparable(site, value) : value);
 }
 
 /// Returns whether any lane of `found` may be a zero of the wrong sign, or a NaN that came first
@@ -195,4 +204,68 @@ void penstock::conversion::resolveZerosOfLanes(const Site &site, ReduceOp op,
   b.create<scf::YieldOp>(l.loc, values);
   for (auto [one, value] : llvm::zip(found, choice.getResults()))
     one.value = value;
+}
+
+/// Returns in which lanes all elements are NaN, and there are some. Few are unrolled.
+static Value onlyNan(const Site &site, ReduceOp op, Type element, SmallVector<Index> at,
+                     ArrayRef<int64_t> over, ArrayRef<Value> extents) {
+  auto [ctx, b, l, m] = site.parts();
+  auto isNan = [&](llvm::function_ref<Index(size_t)> place) -> Value {
+    for (auto [i, axis] : llvm::enumerate(over))
+      at[axis] = place(i);
+    ctx.elements.clear();
+    Value value = l.splat(l.cast(CastMode::value, emit(site, op.getValue(), at), element).value);
+    return b.create<arith::CmpFOp>(l.loc, arith::CmpFPredicate::UNO, value, value);
+  };
+  int64_t count = 1; // where known
+  Value some = l.cmp(arith::CmpIPredicate::eq, l.i64(0), l.i64(0));
+  for (Value extent : extents) {
+    count *= Lanes::constantOf(extent).value_or(0);
+    some = l.andInt(some, l.cmp(arith::CmpIPredicate::sgt, extent, l.i64(0)));
+  }
+  if (count < 1 || count > fewElements)
+    return carriedNest(b, l, extents, {l.splat(some)}, [&](ArrayRef<Value> inner, ValueRange all) {
+      return SmallVector<Value>{
+          l.andInt(all[0], isNan([&](size_t i) { return m.uniform(inner[i]); }))};
+    })[0];
+  Value all;
+  for (int64_t number = 0; number < count; ++number) {
+    int64_t inside = count, rest = number;
+    Value one = isNan([&](size_t i) {
+      inside /= *Lanes::constantOf(extents[i]);
+      const int64_t place = rest / inside;
+      rest %= inside;
+      return m.constant(place);
+    });
+    all = all ? l.andInt(all, one) : one;
+  }
+  return all;
+}
+
+/// NaN where all elements are: nothing took the place of what no elements give.
+LaneValue penstock::conversion::nanWithoutNumbers(const Site &site, ReduceOp op, LaneValue found,
+                                                  ArrayRef<Index> at, ArrayRef<int64_t> over,
+                                                  ArrayRef<Value> extents) {
+  auto [ctx, b, l, m] = site.parts();
+  if (!ctx.takesNan.contains(op))
+    return found;
+  found.value = l.splat(found.value);
+  const LaneValue none = neutral(l, op.getKind(), found.type);
+  Value unresolved = l.anyLane(found.value, [&](Value v) -> Value {
+    return b.create<arith::CmpFOp>(l.loc, arith::CmpFPredicate::OEQ, v,
+                                   l.floatLike(v, none.range.low));
+  });
+  found = {found.value, found.type, hull(found.range, none.range)};
+  found.range.nan = true;
+  LaneValue result = branch(
+      site, unresolved, found.type, true,
+      [&] {
+        Value all = onlyNan(site, op, found.type, SmallVector<Index>(at), over, extents);
+        ctx.elements.clear();
+        Value nan = l.floatLike(found.value, std::numeric_limits<double>::quiet_NaN());
+        return LaneValue{l.pick(all, nan, found.value), found.type, found.range};
+      },
+      [&] { return found; });
+  result.range.quiet = true;
+  return result;
 }

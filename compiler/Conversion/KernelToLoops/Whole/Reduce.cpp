@@ -137,9 +137,11 @@ LaneValue Reduction::exactOneByOne(SmallVector<Index> &at) {
                                               read(at))
                                       .value};
       });
-  return isExtreme(op) ? resolveZerosInLoops(site, op, numberSoFar(site, loops[0], sumType), at,
-                                             over, overExtents)
-                       : l.wrap(loops[0], sumType);
+  if (!isExtreme(op))
+    return l.wrap(loops[0], sumType);
+  LaneValue found =
+      resolveZerosInLoops(site, op, numberSoFar(site, loops[0], sumType), at, over, overExtents);
+  return nanWithoutNumbers(site, op, found, at, over, overExtents);
 }
 
 SmallVector<LaneValue> Reduction::exactInLanes(SmallVector<Index> &at) {
@@ -154,6 +156,11 @@ SmallVector<LaneValue> Reduction::exactInLanes(SmallVector<Index> &at) {
       reduceLanes(site, op, at, over, beside, overExtents, start, combine);
   if (later)
     resolveZerosOfLanes(site, op, found, at, over, beside, overExtents);
+  for (auto [c, one] : llvm::enumerate(found)) {
+    if (beside >= 0)
+      at[beside] = m.constant(static_cast<int64_t>(c));
+    one = nanWithoutNumbers(site, op, one, at, over, overExtents);
+  }
   return found;
 }
 

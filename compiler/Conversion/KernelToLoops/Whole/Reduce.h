@@ -89,8 +89,10 @@ reduceLanes(const Site &site, pipe::ReduceOp op, llvm::SmallVector<Index> &at,
 
 bool isExtreme(pipe::ReduceOp op);
 bool resolvesZerosLater(const Site &site, pipe::ReduceOp op);
-LaneValue comparable(const Site &site, LaneValue value, bool wantMin);
+LaneValue comparable(const Site &site, LaneValue value);
 LaneValue numberSoFar(const Site &site, mlir::Value value, mlir::Type type);
+/// Remembers that an element may be a NaN.
+void noteNan(const Site &site, pipe::ReduceOp op, const LaneValue &value);
 LaneValue withElement(const Site &site, pipe::ReduceOp op, LaneValue sofar, LaneValue value);
 LaneValue bitsOf(const Site &site, pipe::ReduceOp op, LaneValue value);
 LaneValue leastBits(const Site &site, pipe::ReduceOp op, LaneValue sofar, LaneValue value);
@@ -104,6 +106,9 @@ LaneValue resolveZerosInLoops(const Site &site, pipe::ReduceOp op, LaneValue fou
 void resolveZerosOfLanes(const Site &site, pipe::ReduceOp op, llvm::SmallVector<LaneValue> &found,
                          llvm::SmallVector<Index> &at, llvm::ArrayRef<int64_t> over, int64_t beside,
                          llvm::ArrayRef<mlir::Value> extents);
+LaneValue nanWithoutNumbers(const Site &site, pipe::ReduceOp op, LaneValue found,
+                            llvm::ArrayRef<Index> at, llvm::ArrayRef<int64_t> over,
+                            llvm::ArrayRef<mlir::Value> extents);
 
 //===--- rows when they are read (ReducedRows.cpp) ----------------------===//
 

@@ -25,14 +25,12 @@ static constexpr int64_t inRegisters = 4;
 
 //===--- one result in each lane -------------------------------------------------------===//
 
-/// An element of a minimum or maximum that is no NaN, or no signalling one, where there is an
-/// instruction for it: what it is compared with then takes one as well.
-LaneValue penstock::conversion::comparable(const Site &site, LaneValue value, bool wantMin) {
+/// An element of a minimum or maximum that is no signalling NaN, where there is an instruction that
+/// leaves out all others.
+LaneValue penstock::conversion::comparable(const Site &site, LaneValue value) {
   auto [ctx, b, l, m] = site.parts();
-  if (!value.range.nan || !l.has.numbers || l.lanes % l.has.lanesOf(4) != 0)
-    return value;
-  return value.type.isF32() && l.fillsRegisters(value.value) ? l.numberOr(wantMin, value)
-                                                             : l.canonical(value);
+  const bool hasInstruction = l.has.numbers && l.lanes % l.has.lanesOf(4) == 0;
+  return hasInstruction && !value.range.noSignal() ? l.canonical(value) : value;
 }
 
 /// What began with a number gives way to numbers only.
@@ -53,14 +51,20 @@ LaneValue penstock::conversion::emitReduced(const Site &site, ReduceOp op, Array
     inner[axis] = at[place];
   Type result = typeOf(op.getResult()).getElementType();
   const ReductionAttr reduction = reductionOf(op);
+  std::optional<LaneValue> whole;
+  bool began = resolvesZerosLater(site, op); // with what no elements give
   if (reduction.getPieces())
     if (auto pieces = piecesOf(site, op))
-      if (auto whole = reducePieces(site, op, *pieces, inner))
-        return l.cast(CastMode::value, *whole, result);
-  LaneValue whole = reduction.getUnrolled()
-                        ? reduceUnrolled(site, op, inner, axes.over, *reducedElements(op))
-                        : reduceInLoops(site, op, inner, axes.over);
-  return l.cast(CastMode::value, whole, result);
+      whole = reducePieces(site, op, *pieces, inner);
+  if (!whole && reduction.getUnrolled()) {
+    whole = reduceUnrolled(site, op, inner, axes.over, *reducedElements(op));
+  } else if (!whole) {
+    whole = reduceInLoops(site, op, inner, axes.over);
+    began = isExtreme(op);
+  }
+  if (began)
+    whole = nanWithoutNumbers(site, op, *whole, inner, axes.over, extentsOver(site, op, axes.over));
+  return l.cast(CastMode::value, *whole, result);
 }
 
 /// Returns whether neighbours in the lanes lie so far apart that elements which follow each other
@@ -84,7 +88,9 @@ static LaneValue reduceUnrolled(const Site &site, ReduceOp op, SmallVector<Index
       at[axis] = m.constant(number % in.getAxes()[axis].extent);
       number /= in.getAxes()[axis].extent;
     }
-    return l.cast(CastMode::value, emit(site, op.getValue(), at), element);
+    LaneValue value = l.cast(CastMode::value, emit(site, op.getValue(), at), element);
+    noteNan(site, op, value);
+    return value;
   };
   if (kind == ReduceKind::sum && llvm::isa<FloatType>(element) && takesApart(site, op, at))
     return treeInOrder(l, element, count, one);
@@ -119,9 +125,8 @@ static LaneValue reduceUnrolled(const Site &site, ReduceOp op, SmallVector<Index
     return all;
   };
   if (!resolvesZerosLater(site, op)) {
-    LaneValue first = isExtreme(op) ? comparable(site, one(0), kind == ReduceKind::min) : one(0);
-    // A NaN gives way to what no elements give.
-    return whole(first.range.nan ? combined(l, kind, neutral(l, kind, element), first) : first);
+    LaneValue first = one(0);
+    return whole(isExtreme(op) ? comparable(site, first) : first);
   }
   LaneValue all = whole(one(0));
   if (count > inRegisters)

@@ -90,11 +90,14 @@ static LogicalResult emitReduceBy(const Site &site, ReduceByOp op) {
     }
     if (!floatSum) {
       Type sumType = kind == ReduceKind::count ? Type(b.getI64Type()) : element;
-      Value all = carryLoop(site, from, to, {neutral(l, kind, sumType).value},
-                            [&](Value place, ValueRange state) {
-                              return SmallVector<Value>{
-                                  combined(l, kind, l.wrap(state[0], sumType), read(place)).value};
-                            })[0];
+      Value all = neutral(l, kind, sumType).value;
+      if (const bool extreme = kind == ReduceKind::min || kind == ReduceKind::max;
+          extreme && llvm::isa<FloatType>(element)) // any number takes the place of a NaN
+        all = l.pick(l.cmp(CmpIPredicate::slt, from, to),
+                     l.floatLike(all, std::numeric_limits<double>::quiet_NaN()), all);
+      all = carryLoop(site, from, to, {all}, [&](Value place, ValueRange state) {
+        return SmallVector<Value>{combined(l, kind, l.wrap(state[0], sumType), read(place)).value};
+      })[0];
       return l.wrap(all, sumType);
     }
     m.storePlain(b.create<arith::ConstantOp>(l.loc, b.getZeroAttr(vector)), *partial);

@@ -66,6 +66,7 @@ SmallVector<LaneValue> LaneReduction::elementsAt(Value index, const Site &here) 
     if (beside >= 0)
       at[beside] = m.constant(c);
     LaneValue value = emit(here, op.getValue(), at);
+    noteNan(here, op, value);
     values.push_back(isReal ? l.cast(CastMode::value, value, sumType) : value);
   }
   return values;
@@ -96,15 +97,14 @@ SmallVector<Value> LaneReduction::run(Value from, Value to, ValueRange sofar, bo
   OpBuilder::InsertionGuard guard(b);
   auto loop = openLoop(b, l, from, to, lanes, sofar);
   auto [ctx, b, l, m] = wide.parts();
-  const bool wantMin = op.getKind() == ReduceKind::min,
-             isComparable = isReal && !resolvesZerosLater(wide, op);
+  const bool isComparable = isReal && !resolvesZerosLater(wide, op);
   SmallVector<Value> next;
   for (auto [value, sum] :
        llvm::zip(elementsAt(loop.getInductionVar(), wide), loop.getRegionIterArgs()))
-    next.push_back(small ? b.create<arith::AddIOp>(l.loc, sum, l.splat(l.wideOf(value))).getResult()
-                         : l.splat(combine(wide, sofarOf(sum),
-                                           isComparable ? comparable(wide, value, wantMin) : value)
-                                       .value));
+    next.push_back(
+        small ? b.create<arith::AddIOp>(l.loc, sum, l.splat(l.wideOf(value))).getResult()
+              : l.splat(combine(wide, sofarOf(sum), isComparable ? comparable(wide, value) : value)
+                            .value));
   b.create<scf::YieldOp>(l.loc, next);
   return SmallVector<Value>(loop.getResults());
 }

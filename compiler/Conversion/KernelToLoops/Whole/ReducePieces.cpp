@@ -94,11 +94,10 @@ static LaneValue reduceOnePiece(const Site &site, ReduceOp op, const Pieces &pie
     }
     LaneValue value = l.cast(CastMode::value, emit(site, op.getValue(), at), sumType);
     value.value = l.splat(value.value);
+    noteNan(site, op, value);
     if (what == Found::leastBits)
       return bitsOf(site, op, value);
-    return what == Found::whole && isExtreme(op) && value.range.nan
-               ? comparable(site, value, kind == ReduceKind::min)
-               : value;
+    return what == Found::whole && isExtreme(op) ? comparable(site, value) : value;
   };
   auto bothIn = [&](const Site &site, LaneValue x, LaneValue y) {
     const Lanes &l = site.m.l;
@@ -126,8 +125,6 @@ static LaneValue reduceOnePiece(const Site &site, ReduceOp op, const Pieces &pie
   };
   LaneValue all = tree(0, 1);
   int64_t lanes = site.lanes();
-  if (!isSum && what == Found::whole && all.range.nan) // to what no elements give
-    all = both(neutral(l, kind, element), all);
   for (int64_t half = pieces.size / 2; half >= 1; half /= 2) {
     SmallVector<int64_t> low, high;
     for (int64_t lane = 0; lane < lanes; ++lane)

@@ -28,8 +28,17 @@ LaneValue penstock::conversion::scanStep(const Site &site, ScanOp op, LaneValue 
   return l.binary(op.getKind() == ScanKind::max ? BinaryKind::max : BinaryKind::add, sofar, value);
 }
 
-static ReduceKind startOf(ScanOp op) {
-  return op.getKind() == ScanKind::max ? ReduceKind::max : ReduceKind::sum;
+LaneValue penstock::conversion::scanStart(const Lanes &l, ScanOp op, Type element) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  if (op.getKind() == ScanKind::max && llvm::isa<FloatType>(element))
+    return l.constant(l.b.getFloatAttr(element, nan)); // any number takes its place
+  return neutral(l, op.getKind() == ScanKind::max ? ReduceKind::max : ReduceKind::sum, element);
+}
+
+LaneValue penstock::conversion::largestSoFar(const Lanes &l, Value value, Type type) {
+  LaneValue sofar = l.wrap(value, type);
+  sofar.range.quiet = true;
+  return sofar;
 }
 
 static LogicalResult emitScan(const Site &site, ScanOp op) {
@@ -80,8 +89,8 @@ static void scanPixels(const Site &site, ScanOp op, const Buffer &to, SmallVecto
     LaneValue value = l.cast(CastMode::value, emit(site, op.getValue(), at), element);
     value.value = l.splat(value.value);
     if (isMax)
-      value = comparable(site, value, false);
-    LaneValue sofar = scanStep(site, op, neutral(l, startOf(op), element), value, factor);
+      value = l.canonical(value);
+    LaneValue sofar = scanStep(site, op, scanStart(l, op, element), value, factor);
     for (int64_t place = 1; place < count; ++place) {
       SmallVector<int64_t> before(lanes);
       SmallVector<bool> here(lanes);
@@ -91,7 +100,7 @@ static void scanPixels(const Site &site, ScanOp op, const Buffer &to, SmallVecto
       }
       LaneValue seen = l.wrap(m.shuffle(sofar.value, sofar.value, before), element);
       if (isMax)
-        seen = numberSoFar(site, seen.value, element);
+        seen = largestSoFar(l, seen.value, element);
       auto mask = VectorType::get({lanes}, b.getI1Type());
       Value isHere =
           b.create<arith::ConstantOp>(l.loc, DenseElementsAttr::get(mask, ArrayRef<bool>(here)));
@@ -122,7 +131,7 @@ static void scanLanes(const Site &site, ScanOp op, const Buffer &to, LaneValue f
       axes.push_back(axis);
       others.push_back(extent(site, op.getValue(), axis));
     }
-  const LaneValue start = neutral(l, startOf(op), element);
+  const LaneValue start = scanStart(l, op, element);
   carriedNest(b, l, others, {}, [&](ArrayRef<Value> where, ValueRange) {
     SmallVector<Index> at(type.getRank());
     for (auto [axis, index] : llvm::zip(axes, where))
@@ -131,8 +140,8 @@ static void scanLanes(const Site &site, ScanOp op, const Buffer &to, LaneValue f
       auto [ctx, b, l, m] = site.parts();
       LaneValue value = l.cast(CastMode::value, emit(site, op.getValue(), at), element);
       if (op.getKind() == ScanKind::max && llvm::isa<FloatType>(element)) {
-        value = comparable(site, value, false);
-        sofar = numberSoFar(site, sofar.value, element);
+        value = l.canonical(value);
+        sofar = largestSoFar(l, sofar.value, element);
       }
       value = scanStep(site, op, sofar, value, factor);
       LaneValue stored = l.cast(CastMode::value, value, type.getElementType());
@@ -212,7 +221,7 @@ static void scanRows(const Site &site, ScanOp op, const Buffer &to, LaneValue fa
   SmallVector<Value> others;
   for (int64_t axis : axes)
     others.push_back(extent(site, op.getValue(), axis));
-  const LaneValue start = neutral(l, startOf(op), element);
+  const LaneValue start = scanStart(l, op, element);
   // A NaN stays one to the end of the row: which one is looked at there.
   const bool looksLater = op.getKind() != ScanKind::max &&
                           (type.getElementType().isF32() || type.getElementType().isF64());
@@ -231,7 +240,7 @@ static void scanRows(const Site &site, ScanOp op, const Buffer &to, LaneValue fa
             move(static_cast<int64_t>(row));
             LaneValue value = l.cast(CastMode::value, emit(site, op.getValue(), at), element);
             LaneValue seen = op.getKind() == ScanKind::max && llvm::isa<FloatType>(element)
-                                 ? numberSoFar(site, carried, element)
+                                 ? largestSoFar(l, carried, element)
                                  : l.wrap(carried, element);
             made.push_back(scanStep(site, op, seen, value, factor));
           }

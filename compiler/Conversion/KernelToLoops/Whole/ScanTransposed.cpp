@@ -65,8 +65,8 @@ void penstock::conversion::scanTransposed(const Site &site, ScanOp op, const Buf
       for (int64_t column = old; column < rows; ++column) {
         LaneValue value{made[column], element, range}, seen = l.wrap(sofar, element);
         if (isMax && isReal) {
-          value = comparable(wide, value, false);
-          seen = numberSoFar(wide, sofar, element);
+          value = l.canonical(value);
+          seen = largestSoFar(l, sofar, element);
         }
         stored = scanStep(wide, op, seen, value, factor);
         made[column] = sofar = l.splat(stored.value);
@@ -88,8 +88,7 @@ void penstock::conversion::scanTransposed(const Site &site, ScanOp op, const Buf
       }
       return sofar;
     };
-    Value state =
-        wide.m.l.splat(neutral(l, isMax ? ReduceKind::max : ReduceKind::sum, element).value);
+    Value state = wide.m.l.splat(scanStart(l, op, element).value);
     {
       OpBuilder::InsertionGuard guard(b);
       auto squares = openLoop(b, l, l.i64(0), l.i64(columns - columns % rows), rows, state);
