@@ -137,10 +137,9 @@ LaneValue Reduction::exactOneByOne(SmallVector<Index> &at) {
                                               read(at))
                                       .value};
       });
-  if (!isExtreme(op))
-    return l.wrap(loops[0], sumType);
   LaneValue found =
-      resolveZerosInLoops(site, op, numberSoFar(site, loops[0], sumType), at, over, overExtents);
+      isExtreme(op) ? numberSoFar(site, loops[0], sumType) : l.wrap(loops[0], sumType);
+  found = resolveZerosInLoops(site, op, found, at, over, overExtents);
   return nanWithoutNumbers(site, op, found, at, over, overExtents);
 }
 
