@@ -110,7 +110,7 @@ static Outcome printedAndParsed(mlir::ModuleOp module, const BatchInputs &inputs
   return {"", Interpreter(*parsed).run(inputs)};
 }
 
-std::vector<Candidate> allCandidates(const std::string &remote) {
+std::vector<Candidate> allCandidates(const Remote &remote) {
   std::vector<Candidate> result = {{"text, printed and parsed", printedAndParsed}};
   for (Candidate &candidate : passCandidates())
     result.push_back(std::move(candidate));

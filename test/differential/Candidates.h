@@ -25,12 +25,17 @@ struct Candidate {
   std::function<Outcome(mlir::ModuleOp, const reference::BatchInputs &)> run;
 };
 
-/// With `remote`, a command that runs a penstock-kernel-server for ARM, its code, too.
-std::vector<Candidate> allCandidates(const std::string &remote);
+/// A machine of another kind: a target's name, and a command that runs a penstock-kernel-server there. None where both
+/// are empty.
+struct Remote {
+  std::string target, command;
+};
+
+std::vector<Candidate> allCandidates(const Remote &remote);
 /// The module after each pass, and without one of them.
 std::vector<Candidate> passCandidates();
 /// Code generated for each level of this machine, and for `remote`'s.
-std::vector<Candidate> jitCandidates(const std::string &remote);
+std::vector<Candidate> jitCandidates(const Remote &remote);
 
 /// What differs first, or nothing: the sample, the output, the element and both
 /// values.

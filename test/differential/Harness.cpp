@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Penstock-differential.
+#include "codegen/cpu/Target.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/Verifier.h"
 #include "test/differential/Coverage.h"
@@ -66,8 +67,8 @@ void report(mlir::MLIRContext &context, const Recipe &recipe, const Candidate &c
 int usage() {
   llvm::errs() << "usage: penstock-differential [--seed S] [--count N] [--case SEED] "
                   "[--candidate NAME] [--alternate] [--failures N] [--no-shrink] [--print] "
-                  "[--enforce] [--write FOLDER] [--remote COMMAND]\n"
-                  "--remote runs a penstock-kernel-server for ARM, and tries code for it, too\n"
+                  "[--enforce] [--write FOLDER] [--remote TARGET COMMAND]\n"
+                  "--remote runs a penstock-kernel-server by COMMAND, and tries code for TARGET there, too\n"
                   "--alternate tries one of the candidates on each case, in turn\n"
                   "--write writes each case as FOLDER/SEED/case.pipe, with its columns and right "
                   "outputs, and compares nothing\n"
@@ -83,7 +84,8 @@ int main(int argc, char **argv) {
   uint64_t seed = 1, count = 100;
   int64_t most = 3; // failures, before it gives up
   std::optional<uint64_t> single;
-  std::string only, writeTo, remote;
+  std::string only, writeTo;
+  Remote remote;
   bool print = false, enforce = false, shrinks = true, alternate = false;
   for (int i = 1; i < argc; ++i) {
     const std::string option = argv[i];
@@ -107,13 +109,19 @@ int main(int argc, char **argv) {
       most = std::stoll(argv[++i]);
     } else if (option == "--candidate") {
       only = argv[++i];
-    } else if (option == "--remote") {
-      remote = argv[++i];
+    } else if (option == "--remote" && i + 2 < argc) {
+      remote = {argv[i + 1], argv[i + 2]};
+      i += 2;
     } else if (option == "--write") {
       writeTo = argv[++i];
     } else {
       return usage();
     }
+  }
+
+  if (!remote.command.empty() && !codegen::Target::named(remote.target)) {
+    llvm::errs() << "no target is called " << remote.target << "\n";
+    return 2;
   }
 
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);

@@ -40,7 +40,7 @@ static Outcome compiled(mlir::ModuleOp module, const BatchInputs &inputs, Option
   return outcome;
 }
 
-std::vector<Candidate> jitCandidates(const std::string &remote) {
+std::vector<Candidate> jitCandidates(const Remote &remote) {
   std::vector<Candidate> result;
   for (const auto level : {codegen::CpuLevel::v2, codegen::CpuLevel::v3, codegen::CpuLevel::v4,
                            codegen::CpuLevel::v4vnni}) {
@@ -53,13 +53,14 @@ std::vector<Candidate> jitCandidates(const std::string &remote) {
                                                       nullptr, forced);
                         }});
   }
-  if (!remote.empty()) {
-    const codegen::Target target = *codegen::Target::named("armv8-a");
-    auto machine = std::make_shared<RemoteMachine>(remote);
-    result.push_back({"code, " + target.describe(),
-                      [target, machine](mlir::ModuleOp module, const BatchInputs &inputs) {
-                        return compiled<JitKernels>(module, inputs, target, machine.get());
-                      }});
+  if (const auto target = codegen::Target::named(remote.target)) {
+    auto machine = std::make_shared<RemoteMachine>(remote.command);
+    for (const bool forced : {false, true})
+      result.push_back(
+          {(forced ? "forced loops on remote " : "code on remote ") + target->describe(),
+           [target = *target, forced, machine](mlir::ModuleOp module, const BatchInputs &inputs) {
+             return compiled<JitKernels>(module, inputs, target, machine.get(), forced);
+           }});
   }
   for (const bool tiny : {false, true})
     result.push_back({tiny ? "cuda, tiny tiles" : "cuda",
