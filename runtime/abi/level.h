@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What machines code is made for.
+// Architectures, and the levels of each that code is compiled for.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What every draw means.
+// Counter-based random numbers: the definition of every draw.
 //
 // Philox-4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3",
 // SC 2011) and the layout that docs/scalars.md states: counter words are position (48 bits),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What every scalar operation means.
+// Scalar operations: the definition of their results.
 //
 // The one definition of scalar arithmetic (docs/scalars.md). Constant
 // folding and the reference interpreter call these functions; generated code
@@ -295,7 +295,7 @@ inline double sine(double x, int64_t turn = 0) {
 inline constexpr int reductionLanes = 32;
 /// Fraction bits of `pillow` resampling weights.
 inline constexpr int weightBits = 22;
-/// What the ends of a resampling window are rounded by, for each input element and one more: 16
+/// Slack by which the ends of a resampling window are rounded, per input element (and one more): 16
 /// units in the last place of the four sums that make them.
 inline constexpr double tapSlack = 0x1p-49;
 

@@ -75,7 +75,7 @@ void remove(FileSystem &files, const Kept &kept) {
 } // namespace
 
 CacheKind cacheKindOf(std::string_view name) {
-  // What a killed process left of writing: whether it is still written is not known.
+  // A file being written, or the rest of one whose writer was killed: the two look the same.
   if (name.starts_with('.') && takeEnd(name, ".part"))
     return cacheKindOf(name.substr(1)) == CacheKind::Unknown ? CacheKind::Unknown
                                                              : CacheKind::Mapped;

@@ -62,7 +62,7 @@ public:
   Status makePrivateFolder(std::string_view path) override;
 
   using Bytes = std::shared_ptr<const std::vector<uint8_t>>;
-  /// What is in a file, whatever its names are.
+  /// Contents of a file, shared by all names (hard links) that it has.
   struct Contents {
     std::mutex lock; // of both
     Bytes bytes;

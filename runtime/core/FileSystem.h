@@ -41,7 +41,7 @@ enum class Link : uint8_t {
 
 struct FolderEntry {
   std::string name;
-  /// What the name leads to, through links.
+  /// The kind of the entry, or of the target if it is a link.
   FileKind kind = FileKind::Other;
   Link link = Link::None;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a kernel on a device is told of a sample.
+// Records of kernel launches on a device: one per sample.
 #pragma once
 
 #include "runtime/abi/kernel.h"

@@ -8,8 +8,9 @@ namespace penstock::runtime {
 
 namespace {
 
-// What malloc frees, it may keep: once it has freed a large piece, the C library
-// holds up to 64 MiB for reuse, in an arena for each thread, so that the memory
+// Smallest size that is mapped instead of allocated. The C library may keep what is freed: once
+// a large piece was, it holds up to 64 MiB for reuse in an arena for each thread, so that the
+// memory
 // of a run would depend on which thread met which file.
 constexpr size_t mapFrom = size_t(1) << 18;
 

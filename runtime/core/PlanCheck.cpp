@@ -624,7 +624,8 @@ private:
       return true;
     if (written.count(number))
       return true;
-    // What is written stays so; noted, or nested choices would be asked again and again.
+    // Noted once known, as nested choices would be visited again and again: a written buffer stays
+    // so.
     if (b.kind != BufferKind::alias ||
         !std::all_of(b.choices.begin(), b.choices.end(),
                      [&](int32_t choice) { return isWritten(choice); }))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a well-formed plan must also fulfil to make sense.
+// Semantic checks of a plan that is well-formed as a flatbuffer.
 #pragma once
 
 #include "runtime/abi/plan_generated.h"

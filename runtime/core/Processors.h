@@ -9,8 +9,8 @@
 
 namespace penstock::runtime {
 
-/// What the system allows. Containers limit time, not places: a mask of 64
-/// processors says little where a cgroup allows the time of two.
+/// Processors that the system lets this process use. Containers limit time, not places: a mask of
+/// 64 processors says little where a cgroup allows the time of two.
 struct Processors {
   int mask = 1;      ///< in the affinity mask
   double quota = 0;  ///< whose time the tightest cgroup allows; 0: all of it

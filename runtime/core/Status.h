@@ -10,7 +10,7 @@
 
 namespace penstock::runtime {
 
-/// What kind of failure it was; the message has the details.
+/// Kinds of failure; the message has the details.
 enum class Code {
   InvalidArgument, ///< the caller asked for something that cannot be
   NotFound,        ///< a file or folder does not exist

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What all image decoders and encoders share.
+// Types shared by all image decoders and encoders: pixel formats, regions, limits and statistics.
 #pragma once
 
 #include "runtime/core/Status.h"
@@ -68,7 +68,7 @@ inline constexpr size_t entropyPathCount = 7;
 /// "own", "other_coding" ...
 const char *nameOf(EntropyPath path);
 
-/// What decoding cost, summed over calls.
+/// Costs of decoding, summed over calls.
 struct DecodeStats {
   /// 8x8 blocks that went through the inverse DCT.
   uint64_t blocksTransformed = 0;

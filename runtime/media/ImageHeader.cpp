@@ -18,7 +18,8 @@ bool hasAt(std::span<const uint8_t> bytes, size_t at, std::string_view magic) {
          std::string_view(reinterpret_cast<const char *>(bytes.data()) + at, magic.size()) == magic;
 }
 
-/// What is no image, and lies in data sets under the name of one, or in place of one.
+/// Returns the kind of a file that is no image but is found in data sets under the name of one
+/// (or null), as words for a message.
 const char *nameOfOtherFile(std::span<const uint8_t> bytes) {
   struct Known {
     std::string_view magic;

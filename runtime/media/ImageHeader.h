@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the headers of an image file say, whatever its format.
+// Format, size and orientation of an image, read from the headers of its file.
 #pragma once
 
 #include "runtime/core/Status.h"

@@ -9,7 +9,7 @@ namespace penstock::runtime {
 
 namespace {
 
-/// What is read at least where it was not fetched: demuxers ask for little at a time.
+/// Bytes read at least where they were not prefetched: demuxers ask for little at a time.
 constexpr uint64_t window = uint64_t(1) << 20;
 
 } // namespace

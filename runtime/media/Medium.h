@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What every medium offers: numbers of its header, and boxes of its elements.
+// The interface of a medium: reads numbers from headers, and decodes boxes of elements.
 #pragma once
 
 #include "runtime/abi/kernel.h"
@@ -40,7 +40,7 @@ struct AxisRange {
   int64_t low = 0, high = 0;
 };
 
-/// What is wanted of an input: a box of a tensor with these extents.
+/// A decode request: a box of a tensor of these extents.
 struct MediumRequest {
   plan::DType type = plan::DType::u8;
   std::string_view format;            ///< a word of the medium's
@@ -64,7 +64,7 @@ struct MediumLayout {
 /// the box, too: a kernel may load them with others, and nobody writes them.
 std::optional<MediumLayout> denseLayout(const MediumRequest &request);
 
-/// What a medium uses of the thread and the sample that it decodes for.
+/// Limits, counters and memory of the thread and the sample that a medium decodes for.
 struct MediumHost {
   ImageLimits limits;
   DecodeStats &stats;

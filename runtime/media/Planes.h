@@ -11,9 +11,9 @@
 
 namespace penstock::runtime {
 
-/// What makes the pixels of a region: its luma, and of Cb and Cr the samples that upsampling reads
-/// for it, one around the region's own where the picture has one. Along an axis that is halved, a
-/// chroma sample stands for two pixels, and libjpeg's triangle filter makes them; else for one.
+/// Planes of which the pixels of a region are made: its luma, and the samples of Cb and Cr that
+/// upsampling reads for it, one beyond the region on each side where the picture has one. Along an
+/// axis that is halved, libjpeg's triangle filter makes two pixels of a chroma sample.
 /// compiler/Transforms/PlanesKernel.cpp has the arithmetic.
 struct Planes {
   Region luma;   ///< the region, in pixels

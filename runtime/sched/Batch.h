@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a session delivers.
+// A delivered batch and its outputs.
 #pragma once
 
 #include "runtime/abi/plan_generated.h"
@@ -44,7 +44,7 @@ public:
   /// substitute's row where the position's own was bad).
   virtual const std::vector<int64_t> &positions() const = 0;
   virtual const std::vector<int64_t> &rows() const = 0;
-  /// What next() waited for it.
+  /// Nanoseconds that next() waited for this batch.
   virtual int64_t waitedNs() const = 0;
   /// 64-bit hash of the bytes of one sample's outputs, padding of the block
   /// excluded. Computed on request; of what is on a device, from a copy. 0 where that cannot be

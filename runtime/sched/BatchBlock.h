@@ -33,7 +33,9 @@ public:
   int64_t capacity() const { return samples; }
   /// Byte strides of an output, by position in its axes.
   const std::vector<int64_t> &strides(size_t output) const { return outputStrides[output]; }
-  /// What the host makes; of what a device makes and keeps, there is none.
+  /// Returns an output's buffer in the host's memory; there is none for outputs that a device makes
+  /// and
+  /// keeps.
   uint8_t *output(size_t output) const { return base + outputOffsets[output]; }
   /// Of outputs on the device, and their offsets.
   uint8_t *deviceOutput(size_t output) const { return deviceBase + deviceOffsets[output]; }
@@ -69,7 +71,7 @@ public:
   /// See Batch::usedOn().
   void usedOn(void *stream);
   bool isOrdered() const;
-  /// What the device waits for before it writes here again.
+  /// Takes the events that the device waits for before it writes here again.
   std::vector<std::unique_ptr<DeviceEvent>> takeUses();
 
 private:

@@ -188,7 +188,7 @@ void BatchScheduler::nextStage(const Shared &batch) {
     if (substitute(work, slot, failure))
       again.push_back(slot);
   batch->failed.clear();
-  // What a device found bad it runs alone, where no other stage lies between.
+  // Samples that failed on the device are run there alone, if no other stage lies between.
   const int device = program->layout->deviceStage();
   if (batch->stage == device)
     batch->again = device == 1 && runsAlone(*program->layout) ? again : std::vector<int64_t>();

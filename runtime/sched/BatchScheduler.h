@@ -29,7 +29,7 @@ struct Cursor {
   int64_t position = 0;
 };
 
-/// What comes out of a BatchScheduler: a batch, with its costs and its bad samples.
+/// A batch that a BatchScheduler has finished, with its costs and its bad samples.
 struct Finished {
   std::unique_ptr<BatchBlock> block;
   uint32_t epoch = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What kernels make of nothing that a sample has: filters, windows, tables.
+// Reuse of kernel results that depend on no sample's data: filters, windows, tables.
 #pragma once
 
 #include "runtime/core/Buffer.h"

@@ -232,7 +232,7 @@ void DeviceStage::placeJoined(const std::vector<int64_t> &slots) {
   }
 }
 
-/// What fills up outputs that stay crosses with the rest.
+/// Places the fill values of padded outputs that stay on the device; they are copied with the rest.
 void DeviceStage::placeFills() {
   fills.assign(layout.outputs.size(), 0);
   for (size_t i = 0; i < fills.size(); ++i)
@@ -358,7 +358,7 @@ void DeviceStage::pack(Work &work) {
   packRecords(work);
 }
 
-/// What the kernel is told that makes pixels of planes: makePlanesKernel() says in which order.
+/// Packs the records of the kernel that makes pixels of planes, in makePlanesKernel()'s order.
 void DeviceStage::packPlanes() {
   int64_t at = planeRecords;
   for (const Crossing &part : parts) {
@@ -391,7 +391,7 @@ void *DeviceStage::addressOf(Work &work, int64_t slot, int number) {
   return from + reinterpret_cast<intptr_t>(tensor(slot, number).data);
 }
 
-/// What a step reads, of this sample, a peer or all of them, with addresses of the device.
+/// Returns a step's input, of this sample, a peer or all samples, with its address on the device.
 pst_tensor DeviceStage::input(Work &work, int64_t slot, const StepLayout::Input &access) {
   if (access.peerSlot >= 0)
     slot = std::clamp<int64_t>(work.block(slot)[access.peerSlot], 0, work.count - 1);

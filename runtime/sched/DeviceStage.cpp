@@ -119,7 +119,8 @@ Status DeviceStage::moveOutputs(Work &work, const std::vector<int64_t> &slots, b
       continue;
     const size_t output = size_t(buffer.output);
     const OutputLayout &o = layout.outputs[output];
-    // What a smaller sample leaves unwritten must not be another one's rest.
+    // Clears before a run: the part that a smaller sample leaves unwritten must not be an older
+    // one's.
     if (back ? o.onDevice : buffer.isStatic || o.raggedAxis >= 0)
       continue;
     auto move = [&](int64_t at, int64_t bytes) {
@@ -235,8 +236,8 @@ Status DeviceStage::moveTogether(Work &work, size_t output, const std::vector<in
   return {};
 }
 
-/// What moveTogether() has left between samples. As much of the fill as the shortest sample lacks
-/// is made in the spare room, where every copy doubles it.
+/// Fills the gaps that moveTogether() has left between samples. As much of the fill as the shortest
+/// sample lacks is made in the spare room, where every copy doubles it.
 Status DeviceStage::fillUp(Work &work, size_t output, const std::vector<int64_t> &lengths) {
   const OutputLayout &o = layout.outputs[output];
   const auto &strides = work.memory->strides(output);

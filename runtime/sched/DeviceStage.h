@@ -17,8 +17,9 @@ namespace penstock::runtime {
 /// Returns whether samples can run through the device's stage without the others of their batch.
 bool runsAlone(const Layout &layout);
 
-/// What one batch at a time needs for it: memory of the host that the device copies from, and
-/// memory of the device. Both grow to what the largest batch needs, and are used again.
+/// Runs the stage of a batch that is on the device, one batch at a time, with memory of the host
+/// that
+/// the device copies from and memory of the device. Both grow to the largest batch, and are reused.
 ///
 /// What crosses to the device (decoded regions, fields, tables, what kernels on the host
 /// have made) is packed into one slab and is one copy; records of launches go with it.
@@ -37,7 +38,7 @@ public:
   Status run(Work &work, const std::vector<int64_t> &slots, Failed &failed);
 
 private:
-  /// What of a decoded image is on the device, in the image's coordinates.
+  /// The part of a decoded image that is copied to the device, in the image's coordinates.
   struct Region {
     int64_t top = 0, left = 0, rows = 0, columns = 0;
   };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a joined launch is told of its samples: pst_joined_sample in runtime/abi/kernel.h.
+// Records of a joined launch, one per sample: pst_joined_sample in runtime/abi/kernel.h.
 #pragma once
 
 #include "runtime/abi/kernel.h"
@@ -17,7 +17,7 @@ struct MemoryRange {
   const uint8_t *begin, *end;
 };
 
-/// What a step reads and writes.
+/// Memory that a step reads and writes.
 struct TouchedMemory {
   std::vector<MemoryRange> read, written;
 
@@ -30,7 +30,7 @@ struct TouchedMemory {
 /// see what they have written since the last one, or that writes what they have touched since.
 class JoinedRecords {
 public:
-  /// What a sample takes, where `steps` are joined.
+  /// Returns the bytes of a sample's record, where `steps` are joined.
   static constexpr size_t bytes(size_t steps) {
     return sizeof(pst_joined_sample) + steps * sizeof(pst_joined_step);
   }

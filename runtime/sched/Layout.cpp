@@ -166,7 +166,7 @@ bool Layout::joinsSamples() const {
   });
 }
 
-/// What a thread keeps of constant steps at most.
+/// Most bytes of constant steps' results that a thread keeps.
 static constexpr int64_t mostConstantBytes = int64_t(1) << 20;
 
 static void findConstantSteps(Layout &layout) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a session is opened with.
+// Options of a session.
 #pragma once
 
 #include "runtime/abi/plan_generated.h"
@@ -44,7 +44,7 @@ struct TransferLevel {
   std::vector<DeviceImage> deviceCode;
 };
 
-/// What becomes of positions that fill no batch at the end of an epoch.
+/// Treatment of the positions that fill no whole batch at the end of an epoch.
 enum class LastBatch {
   Drop, ///< they are left out
   Keep, ///< they are a smaller batch, in which ranks may have one sample less than others

@@ -71,7 +71,7 @@ int64_t batchNumber(const Layout &layout, const std::vector<int64_t> &block, int
   return first[size_t(slot)];
 }
 
-/// What batches by length go by; none of a plan whose batches have one size.
+/// Returns the rules of batches by length; none of a plan whose batches have one size.
 Result<std::optional<LengthBatches::Rules>> lengthRules(const Program &program) {
   const auto &wanted = program.tree().batch->by_length;
   if (!wanted)

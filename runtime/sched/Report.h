@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a session tells about its work.
+// Statistics, bad samples and memory of a session.
 #pragma once
 
 #include "runtime/media/Image.h"
@@ -20,7 +20,7 @@ inline constexpr int stageCount = 7;
 /// "select", "fetch" ...
 const char *nameOf(Stage stage);
 
-/// What clips of videos cost.
+/// Costs of decoding clips of videos.
 struct VideoCounts {
   uint64_t packets = 0;   ///< that decoders were given
   uint64_t restarts = 0;  ///< decodes from the start of a file, where a seek was no good
@@ -67,8 +67,7 @@ struct Statistics {
   int threads = 0;
 
   const Entry &operator[](Stage stage) const { return stages[static_cast<size_t>(stage)]; }
-  /// What limits the rate: the stage to make faster, or "consumer" where next()
-  /// hardly waits.
+  /// Returns the stage that limits the rate, or "consumer" where next() hardly waits.
   const char *limit() const;
 };
 

@@ -36,7 +36,7 @@ int64_t nowNs() {
   return duration_cast<nanoseconds>(system_clock::now().time_since_epoch()).count();
 }
 
-/// What the numbers of a row are, in their order.
+/// Returns a text that identifies the numbers kept of a row, in their order.
 std::string nameOfNumbers(const plan::PlanT &tree) {
   std::string name;
   for (const auto &media : tree.media)

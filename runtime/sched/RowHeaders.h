@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What headers of files say of rows, before there is an order.
+// Numbers of media headers by row, known before the order of samples is.
 #pragma once
 
 #include "runtime/sched/Program.h"

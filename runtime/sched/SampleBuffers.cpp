@@ -70,7 +70,7 @@ void SampleBuffers::bindOutputs(Work &work, int64_t slot, int stage) {
     const OutputLayout &output = layout.outputs[number];
     pst_tensor &tensor = tensors[i];
     work.memory->bind(number, slot, tensor);
-    // What a smaller sample leaves unwritten must not be another one's rest.
+    // The part that a smaller sample leaves unwritten must not be an older one's.
     if (!buffer.isStatic && output.raggedAxis < 0)
       std::memset(tensor.data, 0, size_t(output.sampleBytes));
   }

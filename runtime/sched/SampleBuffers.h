@@ -31,7 +31,7 @@ public:
   int64_t *block = nullptr; ///< the parameter block of the sample at hand
   pst_tensor &operator[](int32_t buffer) { return tensors[size_t(buffer)]; }
 
-  // What each step of each sample asks for is inline.
+  // Inline: called for each step of each sample.
 
   /// The extents and strides that the block gives.
   bool shape(int buffer, Failure &failure) {
@@ -41,8 +41,9 @@ public:
   /// Room for a temporary or a decoded region; null where there is none.
   uint8_t *storageFor(Work &work, int64_t slot, const BufferLayout &buffer, int64_t bytes);
   void bindOutputs(Work &work, int64_t slot, int stage);
-  /// What a step reads, of this sample, a peer or all of them. The last is valid until
-  /// the next such call.
+  /// Returns a step's input, of this sample, a peer or all samples. Of all, it is valid until the
+  /// next
+  /// such call.
   const pst_tensor *input(Work &work, const StepLayout::Input &input) {
     // An alias that was kept stands for itself: its choices may be gone.
     const pst_tensor &tensor = tensors[size_t(input.buffer)];
@@ -54,7 +55,7 @@ public:
   }
   /// A buffer of this sample, or the one that an alias stands for.
   const pst_tensor &own(int buffer) const;
-  /// What later stages and peers read of this one.
+  /// Keeps the buffers of this stage that later stages and peers read.
   void keep(Work &work, int64_t slot, int stage);
 
 private:

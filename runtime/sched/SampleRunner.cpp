@@ -179,7 +179,8 @@ bool SampleRunner::fields(Work &work, int64_t slot, Failure &failure) {
       failure = failureOf(row, status.error());
       return false;
     }
-    // What has no elements may have no bytes; it is made all the same.
+    // A tensor without elements may have no storage; its data pointer must not be null all the
+    // same.
     pst_tensor &tensor = buffers[int32_t(i)];
     if (!tensor.data && storage.resize(1))
       tensor.data = storage.data();

@@ -11,18 +11,17 @@
 
 namespace penstock::runtime {
 
-/// What the scratch of all threads of a session shares: a thread keeps up to
-/// `share`; a sample that needs more waits until it is the only such one, and
-/// gets at most `cap`. So the most that is ever held is threads * share + cap.
-/// A photo of 44 megapixels fits the share; with larger ones among small ones,
-/// the most is reached by the first of them, not when each thread has had one.
+/// Limits on the scratch of all threads of a session: a thread keeps up to `share`; a sample that
+/// needs more waits until it is the only such one, and gets at most `cap`. So at most threads *
+/// share + cap is ever held. A photo of 44 megapixels fits the share; with larger ones among small
+/// ones, the most is reached by the first of them, not when each thread has had one.
 struct ScratchLimits {
   int64_t share = int64_t(128) << 20;
   int64_t cap = int64_t(1) << 30;
   std::mutex large;
 };
 
-/// What a decoder may take of it.
+/// Limits of a decoder that works in this scratch.
 ImageLimits imageLimits(const ScratchLimits &scratch);
 
 /// A stack of 64-byte aligned pieces, emptied after each sample. Keeps its

@@ -48,8 +48,8 @@ public:
   /// later call repeats the error until restore().
   Result<BatchPtr> next();
 
-  /// What next() found. Without a batch: the end of the epoch; no batch became ready
-  /// in time; or, where rows come from the caller, nothing is left of them.
+  /// The result of a wait for a batch. Without one: the end of the epoch; a timeout; or, where
+  /// rows come from the caller, none are left.
   struct Taken {
     enum What { Batch, EndOfEpoch, Timeout, NoRows } what = Batch;
     BatchPtr batch;
@@ -98,11 +98,12 @@ public:
   /// most the last 65,536.
   std::vector<BadSample> badSamples() const;
   const MemoryReport &memory() const;
-  /// What the session and its batches have taken so far for a GPU, which grows to the
-  /// largest batch. Any thread.
+  /// GPU memory taken so far by the session and its batches; grows to the largest batch. Any
+  /// thread.
   DeviceMemory deviceMemory() const;
-  /// What could not be used when the session was opened, and is done without:
-  /// sidecars that are damaged. A line each.
+  /// Lists the sidecar files that were found damaged when the session was opened, and are not used.
+  /// A
+  /// line each.
   const std::vector<std::string> &warnings() const;
 
   int64_t tableLength() const; ///< rows of the table of `for`
@@ -120,7 +121,7 @@ public:
   /// Samples of the epoch that are delivered, by all ranks.
   int64_t position() const;
   int threads() const;
-  /// What there was for threads when the session was opened.
+  /// Processors that were available when the session was opened.
   const Processors &processors() const;
 
   /// Makes a waiting and every later next() and sample() return Cancelled, soon.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a session consists of.
+// The state of a session.
 #pragma once
 
 #include "runtime/sched/BatchScheduler.h"
@@ -47,7 +47,7 @@ struct Session::Impl {
   std::unique_ptr<BatchScheduler> before;
   bool begun = false;   // by the first next()
   std::string transfer; ///< the level of `program`
-  /// What setTransfer() has loaded, by level.
+  /// Plans that setTransfer() has loaded, by level.
   std::map<std::string, LoadedPlan> loaded;
   std::unique_ptr<SingleSample> alone;
   std::atomic<bool> cancelled{false};

@@ -9,7 +9,7 @@
 
 namespace penstock::runtime {
 
-/// What is taken, whatever the samples are, with `blocks` batches.
+/// Returns the memory that a session takes with `blocks` batches, whatever its samples are.
 MemoryReport memoryOf(const Program &program, const BatchScheduler::Limits &limits,
                       const ScratchLimits &scratch, int64_t blocks);
 

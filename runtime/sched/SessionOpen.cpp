@@ -39,7 +39,7 @@ std::vector<size_t> changed(const std::vector<plan::ArgumentT> &before,
   return numbers;
 }
 
-/// What tables are read from can only be chosen when they are opened.
+/// Refuses a change of parameters that tables read: those are chosen when a session is opened.
 Status checkChange(const plan::PlanT &tree, const std::vector<size_t> &numbers) {
   for (const auto &source : tree.sources)
     for (const auto &argument : source->arguments)

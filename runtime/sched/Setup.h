@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a sample's parameter block gets before its pixels: fields, headers, setup.
+// The parameter block of a sample before its pixels: fields, header numbers, setup.
 #pragma once
 
 #include "runtime/media/Medium.h"
@@ -23,7 +23,7 @@ Status storeHeader(const plan::MediaT &media, MediumInput &input, const ImageLim
 AxisRange rangeOf(const plan::DecodeT &decode, int axis, int64_t extent, const int64_t *block);
 /// Returns whether it needs any.
 bool isWanted(const plan::DecodeT &decode, const int64_t *block);
-/// What a kernel needs for this sample.
+/// Returns the bytes of scratch that a kernel needs for this sample.
 int64_t scratchBytes(const KernelScratch &need, const int64_t *block);
 
 } // namespace penstock::runtime

@@ -80,7 +80,7 @@ Result<std::unique_ptr<Source>> openFolder(const plan::SourceT &source, const Ar
   return std::unique_ptr<Source>(std::move(*opened));
 }
 
-/// What a caller hands over must be what the pipeline was compiled for.
+/// Binds a column to the caller's memory; refuses other types and shapes than those compiled for.
 Status useMemory(const MemoryColumn &memory, const plan::SourceT &source, RawColumn &column) {
   auto refuse = [&](const std::string &what) {
     return sourceError(source, "column `" + column.name + "` in memory " + what);
@@ -420,7 +420,7 @@ Result<std::unique_ptr<Checkpoints>> checkpointsOf(const plan::SourceT &source,
   return std::make_unique<Checkpoints>(files, std::move(found), builds ? minePath : "", warnings);
 }
 
-/// What tells a table from others, of its rows only that.
+/// Returns a text that identifies a table by its source and arguments.
 std::string nameOfTable(const plan::SourceT &source, const Arguments &arguments) {
   std::string name = source.kind;
   for (const auto &argument : source.arguments) {

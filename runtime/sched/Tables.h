@@ -73,8 +73,9 @@ public:
                                   const MediaPlace &place) const;
   /// The same of sound.
   Result<SoundStore::Found> sound(int source, const MediaPlace &place) const;
-  /// What is kept of headers of a source's files, `width` numbers of a row; null where nothing can
-  /// be. \param name  what the numbers are. Blocks.
+  /// Returns the kept header numbers of a source's files, `width` per row; null where none can be
+  /// kept.
+  /// \param name  identifies the numbers. Blocks.
   std::unique_ptr<HeaderIndex> headers(int source, const std::string &name, size_t width) const;
   /// How many indexes were made, and how many bytes were read for that.
   VideoCounts videoCounts() const;
@@ -84,7 +85,7 @@ public:
   uint64_t checkpointBytes() const;
   /// Keeps the checkpoints that were made; blocks.
   void saveCheckpoints() const;
-  /// What could not be used, and is done without; a line each.
+  /// Lists stored files that could not be used; a line each.
   const std::vector<std::string> &warnings() const { return complaints; }
   /// As Source::classNames().
   std::vector<std::string> classNames(int source) const {
@@ -92,7 +93,7 @@ public:
   }
   /// A text column, or another text that belongs to the row (Source::otherText()).
   Result<std::string> text(int source, int64_t row, std::string_view column) const;
-  /// What people call the row: the file, or "row 17".
+  /// Returns a row's name in messages: its file, or "row 17".
   std::string name(int source, int64_t row) const;
 
 private:

@@ -42,7 +42,7 @@ struct Encoded {
   uint64_t bytesRead() const { return parts() ? parts()->bytesRead() : bytes.size(); }
 };
 
-/// What a batch cost; added to the session's when it is delivered, so that the
+/// Costs of a batch; added to the session's when it is delivered, so that the
 /// counts do not depend on how far work ran ahead.
 struct Costs {
   std::array<Statistics::Entry, stageCount> stages;
@@ -108,7 +108,7 @@ struct Work {
   ExternalRow &externalRow(int64_t slot, size_t row) {
     return external[size_t(slot) * program->rowCount() + row];
   }
-  /// What people call the row.
+  /// Returns the row's name in messages.
   std::string name(int64_t slot, size_t row);
   Buffer &keptBuffer(int64_t slot, int number) {
     return keptBuffers[size_t(slot) * program->layout->kept.size() + size_t(number)];
@@ -132,7 +132,7 @@ struct Failure {
 /// Of what a row's data could not give. Where the system has no more files or memory for it, no
 /// sample is to blame, and others would be no better.
 Failure failureOf(size_t row, const Error &error);
-/// What a check's number and values say.
+/// Returns the message of a failed check, by its number and the values it stored.
 Failure checkFailure(const plan::PlanT &tree, int32_t id, const int64_t values[2]);
 
 /// Stores the lengths that steps of a stage have found for a sample; `valueOf` reads the number in

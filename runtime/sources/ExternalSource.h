@@ -64,7 +64,7 @@ public:
   Status setTensor(size_t column, plan::DType type, std::span<const int64_t> extents,
                    const int64_t *strides, const uint8_t *data);
 
-  /// What people call the row; empty: its number.
+  /// The row's name in messages; empty: its number.
   std::string name;
   Status status; ///< of ExternalSource::read()
 

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::array<char, 8> magic = {'P', 'S', 'T', 'K', 'D', 'I', 'R', '4'};
 
-/// What is looked for, in the words of messages.
+/// Words of messages, by the kind of files that are looked for.
 struct Wanted {
   const char *source, *files, *endings; ///< the last as ".jpg, .png or .ppm"
   const char *cacheKind;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What headers of a table's files say, kept between runs.
+// Header numbers of a table's files, kept between runs.
 #pragma once
 
 #include "runtime/core/CacheFolder.h"

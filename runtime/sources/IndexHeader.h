@@ -14,7 +14,7 @@
 
 namespace penstock::runtime {
 
-/// What an index in one block of bytes begins with; its own numbers follow it.
+/// The header of an index in one block of bytes; numbers of each kind follow it.
 struct IndexHeader {
   std::array<char, 8> magic;
   uint64_t checksum; // of all that follows it

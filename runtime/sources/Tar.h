@@ -50,7 +50,7 @@ private:
   uint64_t fileSize;
   TarRead read;
   uint64_t at = 0;
-  // What an extended header says of the member behind it.
+  // Fields of an extended header, for the member behind it.
   std::string longName;
   uint64_t longSize = 0;
   bool hasLongSize = false;

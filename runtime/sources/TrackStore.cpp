@@ -12,7 +12,7 @@ namespace penstock::runtime {
 
 namespace {
 
-/// What differs between kinds of tracks.
+/// Traits of a kind of track.
 template <typename Track> struct Kind;
 template <> struct Kind<Video> {
   static constexpr std::array<char, 8> magic = {'P', 'S', 'T', 'K', 'V', 'I', 'F', '1'};

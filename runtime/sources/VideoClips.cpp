@@ -150,7 +150,7 @@ Result<std::unique_ptr<Source>> openVideoClips(FileSystem &files, std::string_vi
   for (uint64_t i = 0; i < videos->size(); ++i) {
     const int64_t frames = videos->frames(i);
     longest = std::max(longest, frames);
-    // What cannot be read has a row, so that it is told.
+    // An unreadable video has one row, so that it is reported as a bad sample.
     rows += videos->problem(i).empty() ? clipsOf(frames, options, every) : 1;
     ends.push_back(rows);
   }

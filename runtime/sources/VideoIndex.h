@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is known of the videos of a folder, and its file in the cache.
+// The index of a folder of videos, and its file in the cache.
 #pragma once
 
 #include "runtime/core/FileSystem.h"

@@ -27,12 +27,13 @@ struct FakeLaunch {
   std::vector<std::pair<void *, size_t>> memory;
 };
 
-/// What an image holds.
+/// A loaded module: its kernels, by name.
 class FakeModule {
 public:
   virtual ~FakeModule() = default;
   virtual bool has(const std::string &kernel) const = 0;
-  /// Runs it to its end. Not empty: what it did wrong; the context is lost then.
+  /// Runs a launch to its end. Returns an empty string, or an error, after which the context is
+  /// lost.
   virtual std::string run(const FakeLaunch &launch) = 0;
 };
 

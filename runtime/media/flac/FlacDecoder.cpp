@@ -136,7 +136,7 @@ Status FlacDecoder::decodeFrom(int64_t sample, int64_t end, FlacFile &file, Medi
     return run(all);
   };
   Status status = decode(*frame, *behind);
-  // What looked like a frame may have been none.
+  // Decodes from the start: the frame headers may have been found by chance.
   if (!status && (frame->offset != file.start().offset || *behind != file.size()))
     status = decode(file.start(), file.size());
   return status;

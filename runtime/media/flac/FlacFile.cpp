@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The file is searched for the headers of frames, which their checksums tell from other bytes.
-// What chance lets pass is found by the decoder, which compares the frame's own checksum.
+// False headers that pass by chance are found by the decoder, which compares the frame's own
+// checksum.
 #include "runtime/media/flac/FlacFile.h"
 
 #include <algorithm>
@@ -13,7 +14,7 @@ namespace penstock::runtime {
 
 namespace {
 
-/// What is looked at in one go.
+/// Bytes searched at a time.
 constexpr uint64_t searched = 32 << 10;
 constexpr uint64_t longestHeader = 16;
 

@@ -16,7 +16,7 @@
 
 namespace penstock::runtime {
 
-/// What is kept of one file, beside its checkpoints. Plain data, as stored.
+/// A file's entry in the store of checkpoints. Plain data, as stored.
 struct CheckpointEntry {
   uint64_t checksum = 0; ///< entropyIndexChecksum() of the whole file
   uint64_t fileSize = 0;

@@ -55,7 +55,7 @@ HWY_INLINE int valueIn(uint64_t next, uint64_t bits, int mask) {
   return value <= mask >> 1 ? value - mask : value;
 }
 
-/// What a symbol by its code alone says: its value, and what it adds to the index.
+/// A decoded symbol: a coefficient's value, and the distance that its index advances.
 struct Coefficient {
   int value;
   unsigned skip; // 0: there is no such code

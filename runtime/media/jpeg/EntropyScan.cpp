@@ -116,7 +116,7 @@ bool EntropyScan::ready() {
 }
 
 bool EntropyScan::skipSegmentsTo(uint64_t mcu) {
-  // What was decoded of this segment was there, and if that is all of it, no more.
+  // The decoded part of this segment must have been present; if that is all, it must end here.
   if (at == nextRestart ? !atSegmentEnd() : !complete())
     return false;
   while (nextRestart <= mcu) {

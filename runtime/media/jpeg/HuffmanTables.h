@@ -31,8 +31,9 @@ struct LongCodes {
   std::array<uint8_t, 256> symbols{};
 };
 
-/// What adding to `k`, the next coefficient's index, means beyond 63: the block
-/// ended by its code, at index `k - blockEnd`.
+/// Skip of an end-of-block code: takes `k`, the next coefficient's index, beyond 63. The block
+/// ended
+/// at index `k - blockEnd`.
 constexpr unsigned blockEnd = 128;
 
 /// The skip of entries for codes that only LongCodes knows: a place where no
@@ -50,7 +51,7 @@ struct PairEntry {
   uint8_t firstBits, bits; // taken from the data; 0: LongCodes knows
 };
 
-/// What the bits of a value mean, at their number plus the mask of their width.
+/// Values of coefficients, by their bits plus the mask of their width.
 constexpr unsigned mostMask = (1 << 10) - 1;
 extern const std::array<int16_t, 2 * mostMask + 1> valuesOfBits;
 

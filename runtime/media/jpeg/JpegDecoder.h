@@ -60,8 +60,9 @@ public:
   JpegDecoder &operator=(JpegDecoder &&) noexcept;
   ~JpegDecoder();
 
-  /// What lies beside the region: somebody's data, or room for the rest of the
-  /// image's rows, some of which may be overwritten.
+  /// Memory beside the region in `out`: `Kept` belongs to the caller; `Free` is room for the rest
+  /// of
+  /// the image's rows, some of which may be overwritten.
   enum class Beside { Kept, Free };
 
   /// Writes the region's pixels to `out`: row y begins at `out + y * rowStride`
@@ -72,8 +73,8 @@ public:
                       uint8_t *out, size_t rowStride, DecodeStats &stats,
                       Beside beside = Beside::Kept, EntropyIndexes *indexes = nullptr);
 
-  /// What decodePlanes() gives of a file for a region inside its image; nothing where it has pixels
-  /// alone, or is no file that decodeRegion() reads.
+  /// Returns the planes that decodePlanes() writes for a region inside the image; nothing where the
+  /// file has pixels alone, or is none that decodeRegion() reads.
   std::optional<Planes> planesFor(std::span<const uint8_t> bytes, const Region &region) const;
   /// Writes them to `out`, which has room for `planes.bytes()`. Reads, and finds damaged, what
   /// decodeRegion() does for the same region.

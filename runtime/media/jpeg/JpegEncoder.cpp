@@ -13,7 +13,7 @@ namespace penstock::runtime {
 
 static_assert(PST_ENCODED_MAX_SIDE == JPEG_MAX_DIMENSION);
 
-// What libjpeg calls back finds this through client_data. All state that
+// State of the encoder; libjpeg's callbacks find it through client_data. All of it that
 // survives a longjmp lives here, not on the stack.
 struct JpegEncoder::Impl {
   jpeg_compress_struct cinfo{};

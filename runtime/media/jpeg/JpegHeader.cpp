@@ -70,7 +70,7 @@ bool isFrame(uint8_t marker) {
   return marker >= 0xC0 && marker <= 0xCF && marker != 0xC4 && marker != 0xC8 && marker != 0xCC;
 }
 
-/// What libjpeg's default_decompress_parms() looks at to tell YCbCr from RGB.
+/// Colour markers that libjpeg's default_decompress_parms() tells YCbCr from RGB by.
 struct Colours {
   bool isJfif = false, isAdobe = false;
   uint8_t transform = 0; // Adobe's

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the headers of a JPEG file say, without decoding anything.
+// Headers of a JPEG file, read without decoding anything.
 #pragma once
 
 #include "runtime/core/Status.h"

@@ -111,9 +111,8 @@ JpegMemory &JpegMemory::of(j_common_ptr info) {
   return *static_cast<JpegMemory *>(info->client_data);
 }
 
-// What a decompressor that exists asks for until its end are quantisation and
-// Huffman tables. Files without their own would decode with those of the file
-// before them: here tables end with their image, too.
+// Permanent allocations of a decompressor are its quantisation and Huffman tables. Files without
+// their own would decode with those of the file before them: here tables end with their image, too.
 void *JpegMemory::allocate(j_common_ptr info, int, size_t size) {
   return of(info).take(info, size);
 }

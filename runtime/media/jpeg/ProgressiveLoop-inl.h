@@ -112,7 +112,7 @@ int64_t decodeBand(McuState &state, BandBlocks blocks, uint32_t count, const uin
   return done;
 }
 
-/// What a refinement does to a block.
+/// Changes that a refinement scan makes to a block, a bit per coefficient.
 struct Refinement {
   uint64_t corrected = 0, fresh = 0, positive = 0;
 };

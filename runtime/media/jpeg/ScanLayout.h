@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the own entropy decoder needs to know of a scan, and what libjpeg gets to see.
+// Layout of a scan: what our entropy decoder reads of its headers, and the crop that libjpeg sees.
 #pragma once
 
 #include "runtime/media/Image.h"

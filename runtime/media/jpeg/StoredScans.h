@@ -45,7 +45,7 @@ private:
   ScanLayout theFrame, layout; // the frame, and the present scan
   McuCrop theCrop;
   QuantisationTables quantisations;
-  /// What libjpeg calls coef_bits: the lowest bit that is known; -1: nothing is.
+  /// libjpeg's coef_bits: the lowest bit known of each coefficient; -1: none is.
   std::array<std::array<int8_t, 64>, 4> known;
   CoefficientStore store;
 };

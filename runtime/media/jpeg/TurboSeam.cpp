@@ -9,7 +9,7 @@
 
 namespace penstock::runtime {
 
-// What is used here has the same names and places in 2.1 and all of 3, so that a
+// All fields used here have the same names and offsets in 2.1 and all of 3, so that a
 // program made with one may load the other. (jpeg_decomp_master has not: its columns
 // are computed here, as jpeg_crop_scanline does.) A decoder also decodes a small
 // image before it trusts this (entropyFits).

@@ -72,7 +72,7 @@ bool isAllowed(uint8_t colour, uint8_t depth) {
   }
 }
 
-// What the decoder asks for, and does not need. Their checksums are not looked at.
+// Chunks that the decoder requires but does not use. It does not check their checksums.
 constexpr uint8_t anyPalette[15] = {0, 0, 0, 3, 'P', 'L', 'T', 'E'};
 constexpr uint8_t endChunk[12] = {0, 0, 0, 0, 'I', 'E', 'N', 'D'};
 
@@ -210,7 +210,7 @@ Result<PngParts> readPngParts(std::span<const uint8_t> bytes, const PngInfo &inf
   }
   if (info.colour == 3 && !hasPalette && parts.hasEnd)
     return damaged("it has no palette");
-  // What there is of a chunk that is cut off: the decoder tells how far it gets.
+  // Passes on the head of a chunk that is cut off: the decoder tells how far it gets.
   if (!parts.hasEnd && !dataEnded && bytes.size() - at >= 8 &&
       std::memcmp(&bytes[at + 4], "IDAT", 4) == 0)
     parts.stream.push_back(bytes.subspan(at));

@@ -16,7 +16,7 @@
 
 namespace penstock::runtime {
 
-/// What an index says of its sound.
+/// Properties of a sound track, from its index.
 struct SoundInfo {
   int64_t samples = 0;
   uint32_t channels = 0, rate = 0;

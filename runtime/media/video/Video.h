@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is known of a video beside its bytes.
+// Videos by their index: properties, and places of packets.
 #pragma once
 
 #include "runtime/core/Status.h"
@@ -15,7 +15,7 @@
 
 namespace penstock::runtime {
 
-/// What an index says of its video.
+/// Properties of a video, from its index.
 struct VideoInfo {
   int64_t frames = 0;
   uint32_t width = 0, height = 0;

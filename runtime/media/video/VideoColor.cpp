@@ -142,7 +142,7 @@ PENSTOCK_INLINE void convertRows(const pst_video_frame &frame, const Factors &f,
       for (int component = 0; component < 3; ++component)
         scale(component, y, added[component]);
     } else if (!flat && (i == 0 || (y & ((1u << frame.shift_y) - 1)) == 0)) {
-      // What chroma adds, the same for all rows that share its samples.
+      // The contribution of chroma, the same for all rows that share its samples.
       const Sample *u = samplesOf<Sample>(frame.planes[1], y >> frame.shift_y, firstChroma, chroma,
                                           rows.gathered[0]);
       const Sample *v = samplesOf<Sample>(frame.planes[2], y >> frame.shift_y, firstChroma, chroma,

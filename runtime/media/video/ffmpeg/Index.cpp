@@ -285,7 +285,7 @@ bool Index::dependsOn(int64_t frame, int64_t packet) const {
   if (packet > endOf(frame))
     return false;
   const int64_t from = lastBefore(packetOf(frame), Packet::Recovery);
-  // What is shown before a picture that needs nothing before may refer behind it.
+  // Pictures shown before a recovery point may refer to pictures before it.
   return packet == from ||
          (packet > from && packets[size_t(packet)].pts >= packets[size_t(from)].pts);
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is known of a video without decoding it: its packets, and which of them
-// is which frame.
+// The index of a video, made without decoding it: its packets, and the frame that each holds.
 #pragma once
 
 #include "runtime/media/video/ffmpeg/Input.h"

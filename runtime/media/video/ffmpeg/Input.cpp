@@ -194,7 +194,7 @@ int FrameMemory::allocate(AVCodecContext *codec, AVFrame *frame, int flags) {
     return code;
   auto &self = *static_cast<FrameMemory *>(codec->opaque);
   ++self.count;
-  // What a damaged picture leaves out shows what was there before: it must not be another picture.
+  // A damaged intra picture may leave parts unwritten: they must not show another picture.
   const AVCodecDescriptor *known = codec->codec_descriptor;
   if (known && (known->props & AV_CODEC_PROP_INTRA_ONLY || known->id == AV_CODEC_ID_FFV1))
     for (const AVBufferRef *buffer : frame->buf)

@@ -344,7 +344,8 @@ public:
         sets.meet(unit);
       }
       picture.isRecovery |= type >= 16 && type <= 21;
-      // What says that none of its temporal layer refers to it, others may refer to.
+      // Pictures of a higher temporal layer may refer to one that is marked as unreferenced in its
+      // own.
       if (type < 32 && layer > highest) {
         highest = layer;
         picture.isOdd |= hasUnreferenced;

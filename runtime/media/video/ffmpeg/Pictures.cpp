@@ -216,7 +216,7 @@ public:
     const bool hasHeader = head < vop;
     if (hasHeader && vop < packet.size()) {
       const auto said = packet.subspan(head, vop - head);
-      // What FFmpeg has found at the beginning stands in `extra`; anything else is news.
+      // FFmpeg knows the header that `extra` has from the beginning, and no other.
       if (std::search(extra.begin(), extra.end(), said.begin(), said.end()) == extra.end())
         knows = false;
     }

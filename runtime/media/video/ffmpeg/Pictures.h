@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What pictures say of themselves: containers mark key frames, and are not believed.
+// Properties of pictures read from their own headers: key frame marks of containers are not
+// trusted.
 #pragma once
 
 extern "C" {
@@ -17,7 +18,7 @@ struct Picture {
   /// A decoder that begins here gives what is shown from here on as one does that
   /// began at the first packet.
   bool isStart = false;
-  /// What is shown from here on refers to nothing before.
+  /// No picture that is shown from here on refers to one before.
   bool isRecovery = false;
   /// The other half of the frame that the packet before has begun.
   bool isSecondField = false;
@@ -32,7 +33,7 @@ struct Picture {
   bool isPacked = false;
   /// Shown before the last one that is not: times that say something else are wrong.
   bool isBetween = false;
-  /// What FFmpeg makes of it depends on where decoding began, so that there is but one place.
+  /// FFmpeg's result depends on where decoding began: it must begin at the first packet.
   bool needsAll = false;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What FFmpeg's libraries report.
+// Capture of the log messages of FFmpeg's libraries.
 #pragma once
 
 #include <string>

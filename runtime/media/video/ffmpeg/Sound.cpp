@@ -604,7 +604,7 @@ int64_t SoundIndex::startFor(int64_t packet) const {
   };
   if (parameters->codec_id != AV_CODEC_ID_MP3)
     return std::max<int64_t>(0, packet - lead());
-  // What the filters keep is of the packet before, and of two where a packet has one granule.
+  // The filters hold state of the packet before; of two, where a packet has one granule.
   int64_t start = packet;
   for (int64_t i = std::max<int64_t>(0, packet - 2); i <= packet; ++i)
     start = std::min(start, std::max<int64_t>(0, i - packets[size_t(i)].reach));
