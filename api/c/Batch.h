@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What stands behind pst_batch.
+// Implementation of pst_batch.
 #pragma once
 
 #include "api/c/Outputs.h"

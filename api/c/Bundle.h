@@ -8,9 +8,10 @@
 
 namespace penstock::api {
 
-/// What the cache keeps, made portable: a program for each of some levels of the CPU,
-/// each with its plan, which says how much memory that code needs; several where it was compiled
-/// for all levels of transfers.
+/// Cached compilations in one portable file: programs for some levels of the CPU, each with its
+/// plan, which says how much memory that code needs; several per level where it was compiled for
+/// all
+/// levels of transfers.
 struct Bundle {
   struct Level {
     std::string target; ///< "x86-64-v3"

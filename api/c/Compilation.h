@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What libpenstock needs of the compiler.
+// The interface between libpenstock and the compiler's library.
 #pragma once
 
 #include "api/c/Program.h"

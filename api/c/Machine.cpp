@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a machine does in a second, and what its data are like, as a file says it.
+// Rates of a machine and typical sizes of its data, parsed from JSON.
 #include "api/c/Machine.h"
 #include "llvm/ADT/STLExtras.h"
 #include <cmath>

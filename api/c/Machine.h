@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a machine does in a second, and what its data are like, as a file says it.
+// Rates of a machine and typical sizes of its data, parsed from JSON.
 #pragma once
 
 #include "compiler/Analysis/TransferCost.h"
@@ -14,10 +14,11 @@ struct Machine {
   analysis::MachineRates rates;
   analysis::TypicalData typical;
 
-  /// What is assumed without a file.
+  /// Defaults, without a file.
   Machine();
-  /// JSON as docs/cuda.md says; what is not there is as in Machine(). The error says what is
-  /// wrong with it, and where.
+  /// Parses JSON as docs/cuda.md describes it; absent entries have the defaults. The error names
+  /// the
+  /// entry that is wrong.
   static llvm::Expected<Machine> parse(llvm::StringRef json);
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What can be called in the language.
+// The list of the language's functions, constants and intrinsics.
 //
 // Nothing is listed twice: functions come from the modules' own text, and
 // intrinsics from the tables of docs/intrinsics.md, both compiled in.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What can be called in the language.
+// The list of the language's functions, constants and intrinsics.
 #pragma once
 
 #include <string>

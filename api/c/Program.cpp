@@ -82,7 +82,7 @@ static bool withDriver(pst_program &program, const std::function<void(Compilatio
   return failure.empty();
 }
 
-/// What is wrong, or nothing.
+/// Returns an error message, or an empty string.
 static std::string load(const Compiled &compiled, std::shared_ptr<const runtime::Plan> &toPlan,
                         std::shared_ptr<const runtime::KernelTable> &toKernels) {
   auto plan = runtime::Plan::load(compiled.plan);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What stands behind pst_program.
+// Implementation of pst_program.
 #pragma once
 
 #include "api/c/penstock.h"
@@ -43,8 +43,7 @@ struct GpuPlaces {
   std::string stage, output;
 };
 
-/// What a compilation leaves, and what the cache stores: data and code, and
-/// nothing of LLVM.
+/// The result of a compilation, as the cache stores it: data and code, without LLVM's types.
 struct Compiled {
   std::string name;
   std::vector<Parameter> parameters;

@@ -175,7 +175,7 @@ pst_status pst_session_open(const pst_program *program, const pst_session_option
   self.files = std::move(*files);
   sessionOptions.files = self.files.get();
   if (given.table_count) {
-    // What rows name is the program's own wish, not a text's: any file.
+    // Rows come from the program, not from a text of somebody else's: they may name any file.
     auto anywhere = runtime::RealFileSystem::create({{"/", false}});
     if (!anywhere)
       return self.fail(anywhere.error());

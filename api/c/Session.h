@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What stands behind pst_session.
+// Implementation of pst_session.
 #pragma once
 
 #include "api/c/Process.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a session tells about itself.
+// Statistics and class names of a session.
 #include "api/c/Session.h"
 #include <cstring>
 

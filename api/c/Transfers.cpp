@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What each transfer level costs.
+// Estimated costs of each transfer level.
 #include "api/c/Transfers.h"
 #include "api/c/Explain.h"
 #include "compiler/Dialect/UserPlaces.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What each transfer level costs.
+// Estimated costs of each transfer level.
 #pragma once
 
 #include "api/c/Machine.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the compiler's library writes without compiling.
+// Texts that the compiler's library writes without compiling.
 #include "api/c/Compilation.h"
 #include "api/c/Operators.h"
 #include "dsl/Diagnostics/Render.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What was drawn, for people.
+// Captions of samples: the random values that were drawn.
 #pragma once
 
 #include "api/c/penstock.h"

@@ -18,26 +18,26 @@ class Option;
 
 namespace penstock::cli {
 
-/// What else is to be said of an option.
+/// Further properties of an option; each method returns it.
 class Option {
 public:
   explicit Option(CLI::Option *option) : option(option) {}
 
   Option &required();
-  /// Returns what help shows for its value; as `FILE`.
+  /// Sets the name that help shows for its value, such as `FILE`.
   Option &typeName(const char *name);
-  /// The heading in help that it stands below.
+  /// Sets the heading that help lists it below.
   Option &group(const char *name);
   Option &oneOf(std::initializer_list<const char *> words);
-  /// A whole number within these bounds.
+  /// Restricts it to a whole number within these bounds, included.
   Option &within(int64_t least, int64_t most);
-  /// A number above 0 that is finite.
+  /// Restricts it to a finite number above 0.
   Option &positive();
-  /// Bytes, with a unit as in 256M.
+  /// Reads a number of bytes, with a unit as in 256M.
   Option &bytes();
-  /// Not with this one.
+  /// Refuses both together.
   Option &excludes(const Option &other);
-  /// Each value needs the option's name again.
+  /// Makes each value need the option's name again.
   Option &oneValueEach();
 
 private:

@@ -51,7 +51,7 @@ static bool readProfile(const std::string &path, const std::string &pipeline,
   return true;
 }
 
-/// What each transfer level costs.
+/// Prints the costs of each transfer level. Returns the exit code.
 static int runTransfers(const State &state, pst_program *program) {
   const char *text = nullptr;
   if (pst_program_transfers(program, &text) != PST_OK) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the command line says.
+// Options of the command line, common to several commands.
 
 #include "tools/penstock/Options.h"
 #include <cstdio>

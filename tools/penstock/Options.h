@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the command line says, and the exit codes.
+// Options of the command line, common to several commands, and the exit codes.
 #pragma once
 
 #include "tools/penstock/CommandLine.h"

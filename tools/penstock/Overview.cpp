@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What stands in the picture of a pipeline, and where its time went.
+// The graph of a pipeline as boxes, with the measured share of time of each.
 
 #include "tools/penstock/Overview.h"
 #include <algorithm>

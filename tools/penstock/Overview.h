@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A pipeline as a picture: of pst_program_overview(), and of what `run --profile` wrote.
+// A pipeline as a picture: from pst_program_overview()'s graph and a profile of `run --profile`.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -9,7 +9,7 @@
 
 namespace penstock::cli {
 
-/// What flows into a box.
+/// An edge of the graph, into the box that has it.
 struct OverviewFlow {
   size_t from = 0;
   std::string what;   ///< a type and its bytes

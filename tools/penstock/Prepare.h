@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What `index` and `pack` share: they go over a data set once.
+// Runs of `index` and `pack`: one pass over a data set.
 #pragma once
 
 #include "api/c/penstock.h"

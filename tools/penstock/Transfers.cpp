@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What each transfer level costs, as a table.
+// Costs of each transfer level, as a table.
 
 #include "tools/penstock/Transfers.h"
 #include "tools/penstock/Overview.h"
@@ -59,7 +59,9 @@ static std::string entry(const std::string &word, const std::string &said) {
   return text;
 }
 
-/// What crosses: what is large by itself, the same from the same place once, and tables in sum.
+/// Lists the values that cross: large ones each, equal ones of one place once with their number,
+/// and
+/// all small tables as a sum.
 static std::string crossingsOf(const ordered_json &level) {
   const double large = 0.02 * level["bytes"].get<double>();
   std::map<std::string, int> counts;

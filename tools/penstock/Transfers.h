@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What each transfer level costs, as a table: of pst_program_transfers().
+// Costs of each transfer level, as a table: of pst_program_transfers().
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -44,9 +44,9 @@ class MemoryColumn(ctypes.Structure):
 
 
 class OfThisProcess:
-    """What holds pointers. Copied or pickled they would be another owner's of the same memory, or point nowhere."""
+    """Base of classes that hold pointers: refuses copies and pickles, which would own the same memory or dangle."""
     __slots__ = ()
-    #: What it is, and what to do in place of handing it on.
+    #: The message of the refusal: the object's kind, and the alternative.
     _instead = ""
 
     def __reduce_ex__(self, protocol: Any) -> Any:

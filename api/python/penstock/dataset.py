@@ -230,7 +230,7 @@ def _arrow_rows(ds: Any, columns: Any) -> Table | None:
 
 
 def as_tables(dataset: Any) -> list[Table]:
-    """What `load(dataset=...)` takes, as tables."""
+    """The `dataset` argument of load() as a list of tables."""
     if dataset is None:
         return []
     several = dataset if isinstance(dataset, (list, tuple)) else [dataset]

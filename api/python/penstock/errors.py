@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What goes wrong, as exceptions."""
+"""Exceptions."""
 from __future__ import annotations
 
 import json

@@ -302,9 +302,9 @@ class Loader(_c.OfThisProcess):
 
     @property
     def transfer(self) -> str:
-        """What crosses to the GPU in batches that are begun from now on: "pixels", "resampled" or "final". Of a pipeline that was
-        compiled with ``transfer="all"`` it can be set, at any time between two batches: those that are in the making come
-        first, and no sample changes. SessionError where there is no such level, or no memory for it."""
+        """The form in which batches begun from now on cross to the GPU: "pixels", "resampled" or "final". Can be set between two
+        batches of a pipeline that was compiled with ``transfer="all"``: those already begun come first, and no sample changes.
+        Raises SessionError where there is no such level, or no memory for it."""
         with self._alone():
             return _c.decode(_c.library.session_transfer(self._live()))
 
@@ -454,7 +454,7 @@ class Loader(_c.OfThisProcess):
             self.close()
 
     def _repr_png_(self) -> bytes | None:
-        # What a notebook shows.
+        # Notebooks show this.
         return contact_sheet(self) if self._session else None
 
     def __repr__(self) -> str:
@@ -484,7 +484,7 @@ class _Asked:
             count = max(count - len(batch), 0)
 
     def reraise(self) -> None:
-        """What the function raised."""
+        """Raises the exception that the function raised, if any, once."""
         if self.error is not None:
             error, self.error = self.error, None
             raise error

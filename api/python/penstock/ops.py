@@ -34,7 +34,7 @@ __all__: list[str] = [] # filled by the library, see __dir__
 
 @functools.lru_cache(maxsize=None)
 def _functions() -> dict[str, list[dict[str, Any]]]:
-    """What `penstock ops` lists, by name; a name may be in several modules."""
+    """The functions that `penstock ops` lists, by name; a name may be in several modules."""
     handle = ctypes.c_void_p()
     if _c.library.operators(ctypes.byref(handle)) != _c.OK:
         raise PenstockError("the operators cannot be listed")
@@ -130,7 +130,7 @@ def _axes_of(declared: str, placeholders: set[str]) -> list[str]:
 
 
 def _names(array: numpy.ndarray, declared: str, bound: dict[str, Any], signature: _Signature) -> list[str]:
-    """What the axes of an array are called."""
+    """Names of an array's axes, from the declared ones or by its rank. TypeError where `axes=` is needed."""
     wanted = _axes_of(declared, signature.placeholders)
     if array.ndim == len(wanted):
         return wanted
@@ -244,7 +244,7 @@ def _outputs(result: str, value: str, signature: _Signature, text: _Text, elemen
 
 
 def _bounds(error: CompileError) -> dict[tuple[str, str], int]:
-    """What the compiler says of outputs that are bounded: how many elements there may be, by output and axis."""
+    """Bounds of the outputs that a compile error calls bounded: most elements by output and axis."""
     found = {}
     for message in error.messages:
         about = re.match(r"axis `(\w+)` of output `(\w+)` differs from sample to sample", message["message"])

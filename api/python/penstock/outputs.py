@@ -282,7 +282,7 @@ class Sample(_Outputs):
 
     @property
     def draws(self) -> dict[str, float]:
-        """What was drawn, by the place where it is written: pipeline, value, functions, name."""
+        """Drawn random values, by the path of the draw: pipeline, value, functions, name."""
         handle, found = self._owner, {}
         for i in range(_c.library.sample_draw_count(handle)):
             draw = _c.library.sample_draw(handle, i).contents

@@ -90,7 +90,7 @@ class Program(_c.OfThisProcess):
         return found
 
     def explain(self) -> str:
-        """What was fused, what not and why, in words."""
+        """Explains in words which ops were fused, and why others were not."""
         return self._told(_c.library.program_explain)
 
     def transfers(self) -> dict[str, Any]:

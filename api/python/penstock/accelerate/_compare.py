@@ -53,7 +53,7 @@ def same(one: Any, other: Any) -> bool:
 
 
 def difference(found: Any, wanted: Any, exact: bool) -> str:
-    """What is wrong with it, in words; "": nothing."""
+    """The first difference between the two, in words; "" where they agree."""
     if type(found) is not type(wanted):
         return f"is a {type(found).__name__}, and originally a {type(wanted).__name__}"
     if not isinstance(wanted, torch.Tensor):

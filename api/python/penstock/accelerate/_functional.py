@@ -169,7 +169,7 @@ KNOWN = {"CenterCrop", "ConvertImageDtype", "Normalize", "Pad", "PILToTensor", "
 
 
 def _real(cls: type) -> type:
-    """What `type` says of the thing itself."""
+    """The class that a leaf or a lazy image stands in for; any other class is its own."""
     return cls.stands_for if issubclass(cls, Leaf) else Image.Image if cls is LazyImage else cls
 
 
@@ -215,7 +215,7 @@ def _nothing(*arguments: Any, **options: Any) -> None:
 
 
 def _kernels() -> list[Replaced]:
-    """What leaves and images are given to."""
+    """The kernels of torchvision.transforms.v2 for leaves and lazy images."""
     found: list[Replaced] = []
     for functional, registry in v2_kernels._KERNEL_REGISTRY.items():
         name = functional.__name__

@@ -19,7 +19,7 @@ _original = DataLoader._get_iterator
 
 
 class Hook:
-    """What is known of the loaders of this process."""
+    """The loaders of this process: plans, names and their report."""
 
     def __init__(self, compared: int = 0):
         self.report, self.compared = Report(), compared
@@ -92,7 +92,7 @@ def _described(loader: DataLoader) -> str:
 
 
 def notes(loader: DataLoader, plan: Plan | LeafPlan) -> list[str]:
-    """What is not as it was, or not as fast as it could be."""
+    """Notes for the report: differences from the script's own loader, and transforms that stay in Python."""
     found, works = [], [plan.work] if isinstance(plan, Plan) else plan.works
     for work in works:
         if work.rest:

@@ -60,7 +60,7 @@ class ItemSession:
             self.given += len(part)
 
     def take(self, count: int) -> tuple[torch.Tensor, bool]:
-        """What the pipeline makes of the next `count` images, and whether all could be read."""
+        """The pipeline's results of the next `count` images, and whether all of these could be read."""
         parts, first = [], self.taken
         while self.taken < first + count:
             parts.append(as_tensor(self.session.next()[0]))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a DataLoader iterates with where its batches come from a pipeline."""
+"""The iterator of a DataLoader whose batches come from a pipeline."""
 from __future__ import annotations
 
 import collections

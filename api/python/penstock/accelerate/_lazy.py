@@ -46,7 +46,7 @@ _convert, _fromarray = Image.Image.convert, Image.fromarray
 # --- images -----------------------------------------------------------------------------------------------------------
 
 def item_of(image: Any) -> Any:
-    """What an image was opened from, path or bytes, if nobody has looked at it; else None."""
+    """The path or bytes that an image was opened from, if nobody has looked at its pixels; else None."""
     if type(image) is LazyImage:
         recorded = recorded_of(image)
         return recorded.item if recorded.plain else None
@@ -76,7 +76,7 @@ def image_of(item: Any, mode: str) -> Image.Image:
 
 
 class LazyImage(Image.Image):
-    """What was recorded of an image. It becomes that image as soon as anything but its size is asked for."""
+    """A recorded image. It becomes a real one as soon as anything but its size or mode is asked for."""
 
     def __init__(self, recorded: Recorded):
         self.__dict__.update(_recorded=recorded)
@@ -147,7 +147,7 @@ def lifted(image: Any) -> LazyImage | None:
     return None if item is None else LazyImage(Recorded.of(item, image.mode, image.size))
 
 
-# What is recorded of Pillow's methods; torchvision's functions call these.
+# Recorders of Pillow's methods; torchvision's functions call these.
 
 def _or_looked(method: str) -> Any:
     """Calls the recorder; where that gives None, Pillow's method on the image itself."""
@@ -232,9 +232,9 @@ def _lazily_from_array(array: Any, *arguments: Any, **options: Any) -> Any:
 # --- tensors ----------------------------------------------------------------------------------------------------------
 
 class Leaf:
-    """What a known Compose makes of an image that nobody looked at, or what is recorded of a tensor. Used as a tensor, it is one."""
+    """A deferred tensor: a Compose's result for an image that nobody looked at, or a recorded tensor. Used as a tensor, it becomes one."""
 
-    #: The class of what it stands for.
+    #: The class that it stands in for.
     stands_for: type = torch.Tensor
 
     def __init__(self, key: Any, item: Any, make: Callable[[], Any]):
@@ -305,7 +305,7 @@ def is_leaf(value: Any) -> bool:
 
 
 def recorded_in(leaf: Any) -> Recorded | None:
-    """What is recorded of a leaf that nobody looked at; None of those of a Compose."""
+    """The record of a leaf that nobody looked at; None of leaves of a Compose."""
     known = object.__getattribute__(leaf, "__dict__")
     return known["item"] if known["made"] is None and isinstance(known["item"], Recorded) else None
 

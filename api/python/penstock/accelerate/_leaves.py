@@ -38,8 +38,8 @@ AHEAD = 2
 
 @dataclass
 class LeafBatch:
-    """What default_collate makes of leaves: the tensor of these images (paths, encoded bytes or pixels) by the Compose of this number, or of
-    what is recorded with this Key."""
+    """A collated batch of leaves: images (paths, encoded bytes or pixels), and their pipeline's key, the number of a Compose or
+    the Key of a record."""
     key: Any
     items: list[Any]
 

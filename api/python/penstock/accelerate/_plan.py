@@ -30,7 +30,7 @@ DRAWS = re.compile(r"\b(chance|draw|choose|random_\w+|color_jitter|torch_jitter|
 
 @dataclass
 class Work:
-    """What a transform does: stages, and transforms that run in Python behind them."""
+    """A transform as stages of a pipeline, followed by transforms that run in Python."""
     stages: Stages
     rest: list[Callable[[Any], Any]] = field(default_factory=list)
     #: Why these are not stages.
@@ -67,7 +67,7 @@ class Plan:
 
     @cached_property
     def collated(self) -> Any:
-        """What torch's default_collate makes of what the transform returns: the number of an output in its place."""
+        """The structure of a batch as default_collate returns it, with an output's number in place of each tensor."""
         numbers = iter(range(len(self.work.outputs)))
         return default_collate([mapped(lambda chain: torch.tensor(next(numbers)), self.work.stages.result)])
 
@@ -112,7 +112,7 @@ def open_session(text: str, capacity: int, parameters: dict[str, str] = {}, colu
 
 
 def as_value(array: torch.Tensor, chain: Chain) -> Any:
-    """What a script's own code takes: of an image, Pillow's."""
+    """An output as the script's own code takes it: images as Pillow's, all others as tensors."""
     if chain.kind != "image":
         return array
     image = Image.fromarray(array.numpy())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a script's own Python did to an image that nobody looked at: the calls, and the stages of a pipeline that do the same.
+"""Recorded calls of a script on images that nobody looked at, and the stages of a pipeline that compute the same.
 
 Cuts, flips and pads one after the other are one window into the image: so scripts that draw a flip or not, or pad small images alone,
 have few pipelines; and so are colours one step in an order that is a number. The numbers of a stage are columns of the pipeline's table, in its text `{}`
@@ -190,7 +190,7 @@ class Recorded:
         return start.called(name, amount, colours=start.colours + ((step, amount),))
 
     def then(self, name: str, *arguments: Any, tail: Call | None) -> Recorded:
-        """What is done to each element of a tensor, or makes one; a tail of None does nothing to it."""
+        """Records a call that acts on each element of a tensor, or makes one; a tail of None leaves the elements as they are."""
         return self.called(name, *arguments, tail=self.tail if tail is None else self.tail + (tail,))
 
     def closed(self, last: bool = False) -> Recorded:
@@ -206,7 +206,7 @@ class Recorded:
     # --- as a row of a pipeline ---------------------------------------------------------------------------------------------
 
     def row(self) -> tuple[Key, tuple[int, ...]]:
-        """What pipeline makes it, and the numbers of its row."""
+        """The key of its pipeline, and the numbers of its row."""
         closed = self.closed(last=True)
         texts, numbers, whole = closed.texts, closed.numbers, self.window.size == self.window.extents and self.window.start == (0, 0)
         if self.texts and whole and self.texts[-1].startswith("resize"): # to what is handed over, which needs no cut

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was done with each loader of a script, said when it ends."""
+"""The report on each loader of a script, printed when it ends."""
 from __future__ import annotations
 
 import atexit

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a data set of the script's own refers to: whether its images may come from pipelines."""
+"""Search through the objects of a script's data set: may its images come from pipelines?"""
 from __future__ import annotations
 
 import types

@@ -169,9 +169,9 @@ def table_of(dataset: Any) -> Table:
 
 @dataclass
 class Source:
-    """What a pipeline reads a table with."""
+    """The source of a pipeline that reads a table: its call, parameters and declarations, and the expression of the image."""
     source: str
-    #: Each with a comma behind it.
+    #: Parameters of the pipeline, each with a comma behind it.
     parameters: str
     image: str
     declarations: str = ""

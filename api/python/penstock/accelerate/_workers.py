@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the script's own Python draws in a DataLoader's workers, where there are no workers."""
+"""Random generators of a DataLoader's workers, simulated where there are no workers."""
 from __future__ import annotations
 
 import contextlib

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a transform makes of an image, as stages of a pipeline."""
+"""Chains of a pipeline's stages that compute a transform."""
 from __future__ import annotations
 
 import math

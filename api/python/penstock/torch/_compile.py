@@ -23,7 +23,7 @@ class UnknownTransform(PenstockError):
 
 @dataclass(frozen=True)
 class Stages:
-    """What a transform makes of an image."""
+    """The stages of a pipeline that compute a transform."""
     #: Declarations that the stages refer to: what stands between `use` and `pipeline`.
     declarations: str
     #: A chain where the transform returns one image; else the list, tuple or dict of chains that it returns.

@@ -179,14 +179,14 @@ class Follower:
         self.names = Declarations()
 
     def follow(self, t: Any, chain: Chain) -> Chain:
-        """What `t` makes of what `chain` leads to: of one image, one."""
+        """The chain that ends in `t`'s result on `chain`'s. Raises Unknown where `t` makes several images."""
         result = self.result(t, chain)
         if not isinstance(result, Chain):
             raise Unknown("makes several images of one", _path(t))
         return result
 
     def result(self, t: Any, chain: Chain) -> Any:
-        """The same with lists, tuples and dicts of chains."""
+        """The same, where a result may be a list, tuple or dict of chains."""
         try:
             name = _library(type(t))
             if name is not None:
@@ -202,7 +202,7 @@ class Follower:
             raise Unknown(f"{type(error).__name__}: {error}", _path(t)) from error
 
     def library(self, name: str, t: Any, chain: Chain) -> Any:
-        """What torchvision's class of this name makes of a chain, with the attributes of `t`."""
+        """The result of torchvision's class of this name on a chain, with the attributes of `t`. Raises Unknown."""
         if name == "Lambda":
             return self._explore(t.lambd, chain)
         if name in ("Compose", "Sequential"):

@@ -100,7 +100,7 @@ def image_only(chain: Chain) -> None:
 
 
 def torch_options(t: Any, names: Declarations) -> dict[str, str]:
-    """What the helpers for colours of u8 tensors ask: which version of torchvision's functions this is."""
+    """Options of the helpers for colours of u8 tensors, by the version of torchvision's functions."""
     names.helper("torch_colours")
     second, capability = is_second(t), getattr(getattr(torch.backends, "cpu", None), "get_cpu_capability", None)
     tensors = getattr(v1.functional, "F_t", None)

@@ -14,7 +14,7 @@ from ..loader import Loader as PlainLoader
 from ..loader import load
 from ..outputs import Batch, Output
 
-# What torch.utils.dlpack.from_dlpack calls with a capsule.
+# Makes a tensor of a capsule; torch.utils.dlpack.from_dlpack calls it.
 _from_dlpack = getattr(torch._C, "_from_dlpack", torch.utils.dlpack.from_dlpack)
 
 
@@ -45,7 +45,7 @@ def as_dict(batch: Batch) -> dict[str, torch.Tensor]:
 
 
 class Dataset:
-    """What trainers ask `loader.dataset` for: its length, and its classes."""
+    """`loader.dataset` as trainers use it: its length, and its classes."""
 
     def __init__(self, loader: PlainLoader):
         self._loader = loader
@@ -78,7 +78,7 @@ def rows_of(sampler: Any) -> Callable[[int], Iterable[Sequence[int]]]:
 
 
 class Sampler:
-    """What trainers ask `loader.sampler` for: `set_epoch`, and how many samples an epoch has here."""
+    """`loader.sampler` as trainers use it: `set_epoch`, and the number of samples of an epoch on this rank."""
 
     def __init__(self, loader: PlainLoader, batches: Any):
         self._loader, self._batches = loader, batches
