@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What LLVM and the linker must be told of an architecture. One file for each.
+// Traits of an architecture for LLVM and the linker. Each has a file.
 #pragma once
 
 #include "codegen/cpu/Target.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What machine the code is made for.
+// Targets of code generation: levels of CPU architectures, and their names.
 #pragma once
 
 #include <optional>

@@ -13,7 +13,7 @@ namespace penstock::codegen {
 struct CudaPrinterOptions {
   /// Stands in every kernel's name: `pst_PREFIX_k0`.
   std::string prefix;
-  /// What the user wrote at a place: an operator's name; may be empty.
+  /// Returns the operator's name that the user wrote at a place; may be empty.
   std::function<std::string(mlir::FileLineColLoc)> wordAt;
 };
 

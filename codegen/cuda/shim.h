@@ -90,7 +90,8 @@ static __attribute__((noinline)) void __threadfence() {
 
 //===--- exchanges within a warp ---------------------------------------------------===//
 
-/// What `lane` of this warp sends; one's own where there is no such lane.
+/// Returns the value that lane `from` of this warp sends; the thread's own if there is no such
+/// lane.
 template <typename T> static T pst_exchange(T value, unsigned from, bool exists) {
   static_assert(sizeof(T) <= 8, "a shuffle moves 8 bytes");
   const unsigned me = threadIdx.x, parity = pst_fibers[me].turn++ % 2;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a program and shim.h say to each other, in plain C.
+// The interface between a program and shim.h, in plain C.
 #pragma once
 
 #include <stddef.h>

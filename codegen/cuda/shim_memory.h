@@ -245,8 +245,8 @@ PST_CALLBACK void __tsan_init() {}
 PST_CALLBACK void __tsan_func_entry(void *) {}
 PST_CALLBACK void __tsan_func_exit() {}
 
-/// What -fsanitize=alignment finds. The first fields of what clang hands over; see
-/// compiler-rt's ubsan_handlers.h for all of them.
+/// A finding of -fsanitize=alignment: the first fields of clang's record (all of them are in
+/// compiler-rt's ubsan_handlers.h).
 struct pst_mismatch {
   const char *file;
   unsigned line, column;

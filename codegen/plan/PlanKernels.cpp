@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What runs, as entries of the plan.
+// Kernels, codecs and checks as entries of the plan.
 #include "codegen/plan/PlanKernels.h"
 #include "codegen/cuda/Printer.h"
 #include "compiler/Conversion/KernelContract.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What runs, as entries of the plan.
+// Kernels, codecs and checks as entries of the plan.
 #pragma once
 
 #include "codegen/cuda/Joined.h"
@@ -12,7 +12,7 @@
 
 namespace penstock::codegen {
 
-/// Returns what a launch of a kernel for a GPU hands over for each sample; `function` is one after
+/// Returns the fields of a sample's launch record; `function` is a kernel after
 /// `pipe-kernel-to-gpu`.
 std::vector<plan::RecordField> recordOf(mlir::func::FuncOp function);
 

@@ -46,7 +46,7 @@ LogicalResult PlanVisitor::batchNumber(Value value, int64_t &number, int32_t &sl
   return success();
 }
 
-/// What batches by length go by, and what is said of a row that fits into none.
+/// Adds the rule of batches by length, and the message for a row that is too long for any.
 LogicalResult PlanVisitor::addLengths(pipe::BatchOp op) {
   pipe::AdmitOp admit;
   for (auto each : op->getBlock()->getOps<pipe::AdmitOp>())

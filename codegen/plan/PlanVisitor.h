@@ -7,8 +7,9 @@
 
 namespace penstock::codegen {
 
-/// One visit per op of the pipeline's body, in order. What is left of a
-/// pipeline after the split maps one to one to tables of the plan.
+/// Visits each op of the pipeline's body once, in order. The ops that are left after the split map
+/// one
+/// to one to tables of the plan.
 class PlanVisitor {
 public:
   explicit PlanVisitor(mlir::ModuleOp module)
@@ -19,7 +20,7 @@ public:
 
 private:
   mlir::LogicalResult visitBody(mlir::Block &body);
-  // Where values come from (PlanTables.cpp).
+  // Sources of values (PlanTables.cpp).
   mlir::LogicalResult visit(pipe::ParamOp op);
   mlir::LogicalResult visit(pipe::SourceOp op);
   mlir::LogicalResult visit(pipe::RowOp op);
@@ -27,10 +28,10 @@ private:
   mlir::LogicalResult visit(pipe::PickOp op);
   mlir::LogicalResult visit(pipe::ProbeOp op);
   mlir::LogicalResult visit(pipe::SetEntryOp op);
-  // What is done with them (PlanBuilder.cpp).
+  // Decodes and launches (PlanBuilder.cpp).
   mlir::LogicalResult visit(pipe::DecodeOp op);
   mlir::LogicalResult visit(pipe::LaunchOp op);
-  // What is delivered (PlanOutputs.cpp).
+  // Batches and outputs (PlanOutputs.cpp).
   mlir::LogicalResult visit(pipe::BatchOp op);
   mlir::LogicalResult visit(pipe::OutputOp op);
   mlir::LogicalResult addCounts(pipe::OutputOp op, plan::OutputT &output);

@@ -57,7 +57,7 @@ void buildOptPipeline(mlir::OpPassManager &manager, const PassSelection &selecti
     manager.addPass(createNarrow());
   if (selection.runs("collapse-tables"))
     manager.addPass(createCollapseTables());
-  // What the passes left without users, and equal tables of several views.
+  // Removes ops that the passes left without users, and merges equal tables of several views.
   manager.addPass(mlir::createCanonicalizerPass());
   manager.addPass(mlir::createCSEPass());
 }

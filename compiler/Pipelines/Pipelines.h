@@ -18,7 +18,7 @@ enum class Stage { pipe, pipeOpt, kernels, schedule, loops, llvm, assembly, obje
 struct OptimisingPass {
   /// As in `--disable-pass=NAME`.
   std::string_view name;
-  /// What gets worse without it.
+  /// The measure that gets worse without it.
   std::string_view measure;
 };
 const std::vector<OptimisingPass> &optimisingPasses();

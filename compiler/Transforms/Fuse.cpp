@@ -32,7 +32,7 @@ using analysis::FusionGroup;
 
 namespace {
 
-/// What a group reads and leaves.
+/// Operands and results of a group.
 struct Boundary {
   SetVector<Value> tensors;
   SetVector<Value> scalars;
@@ -247,7 +247,7 @@ private:
       return isAtHand(view.getInput());
     if (groupOf.lookup(op)->weights || !isCheap(op))
       return false;
-    // What is repeated is small: it may be stored.
+    // Operands of lower rank, which are repeated, are small: they may be stored.
     bool any = false;
     for (Value operand : op->getOperands())
       if (auto type = llvm::dyn_cast<NamedTensorType>(operand.getType());

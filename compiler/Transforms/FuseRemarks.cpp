@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What explain says of kernels.
+// Remarks on kernels, for `explain`.
 //
 // A tensor can be streamed into a kernel (its rows arrive in bands) if every
 // reader takes the element's own place, a neighbourhood, or each element once.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What explain says of kernels.
+// Remarks on kernels, for `explain`.
 #pragma once
 
 #include "compiler/Analysis/FusionPlan.h"

@@ -93,8 +93,8 @@ struct JoinProducer : RewritePattern {
     auto joined = rewriter.create<MapOp>(rewriter.getFusedLoc({producer->getLoc(), user->getLoc()}),
                                          user->getResult(0).getType(), inputs,
                                          llvm::cast<SizedOpInterface>(user).getSizes());
-    // What is shorter is copied into what is longer: a chain of maps is joined link by
-    // link, and copying all that is joined already would cost the square.
+    // Copies the shorter body into the longer one: a chain of maps is joined link by
+    // link, and copying all of the joined ones each time would be quadratic.
     Operation *longer = lengthOf(producer) > lengthOf(user) ? producer : user;
     Block *body = startBody(rewriter, joined);
     unsigned before = 0; // arguments that go

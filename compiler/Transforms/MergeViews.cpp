@@ -21,7 +21,7 @@ using namespace penstock::pipe;
 using namespace penstock::transforms;
 namespace analysis = penstock::analysis;
 
-/// What an arm yields: a view of `root`.
+/// The value that an arm yields, as a view of `root`.
 namespace {
 struct ArmView {
   Value root;

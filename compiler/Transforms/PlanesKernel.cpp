@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What libjpeg-turbo does behind the inverse DCT (jdsample.c, fancy; jdcolor.c), as ops.
+// Upsampling and colour conversion as libjpeg-turbo does it (jdsample.c, fancy; jdcolor.c), as ops.
 //
 // Its cases are one formula here: along a halved axis a pixel is 3/4 of its own chroma sample and
 // 1/4 of the nearer neighbour, which at the picture's edge is the sample itself (a load clamps its

@@ -176,7 +176,7 @@ KernelOp Splitter::makeKernel(StringRef kind, const SetVector<Operation *> &ops,
 }
 
 LogicalResult Splitter::run(SymbolTable &symbols) {
-  // What stays, and the scalars that it reads.
+  // Ops that stay in the pipeline, and the scalars that they read.
   SmallVector<Operation *> kept, checks;
   SetVector<Value> admitted, picked, needed;
   auto blocks = [&](llvm::function_ref<void(Operation *)> visit) {

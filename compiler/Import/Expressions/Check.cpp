@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `check`: what must hold of a value.
+// `check`: conditions on values.
 //
-// What is known when compiling is refused then, where the user wrote the value:
+// A condition known to be false at compile time is an error, where the user wrote the value:
 // a library function checks its parameter, and the message stands at the
-// argument. What is known per sample makes a bad sample.
+// argument. One known per sample makes a bad sample.
 #include "compiler/Import/Expressions/Expressions.h"
 #include "runtime/abi/message.h"
 

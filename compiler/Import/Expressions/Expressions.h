@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the syntax tree evaluates to.
+// Evaluation of expressions of the syntax tree.
 //
 // One class over several files, since every kind of expression may hold every
 // other. It walks the tree and leaves the ops to the classes that it extends.
@@ -14,7 +14,7 @@
 
 namespace penstock::importer {
 
-/// What the option `index` says of the indexes of tables.
+/// The option `index` of tables.
 struct IndexOption {
   mlir::Value folder; ///< null: none is given
   bool keep = true;   ///< false for `index = off`
@@ -160,7 +160,7 @@ private:
 
   // --- `check` (Check.cpp)
   Val evalCheck(const dsl::CallExpr &call);
-  /// What a message says of a value: `, and this is {0}`, and the values of its marks.
+  /// A value in a message: `, and this is {0}`, and the values of its marks.
   struct ShownValue {
     std::string text; ///< empty where it has no short text
     std::array<mlir::Value, 2> values;

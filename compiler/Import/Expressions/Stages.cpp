@@ -178,8 +178,9 @@ Val Expressions::evalRepeat(Val value, dsl::SourceRange origin, const dsl::Repea
     fail(stage.count->range, "`repeat` runs " + std::to_string(count) + " times");
   const int64_t drawsBefore = draws.count;
   const auto ordinalsBefore = draws.ordinals;
-  // What an iteration makes of pixels is no number before the first one either, which shows
-  // once one has been gone through.
+  // Numbers that an iteration computes from pixels must enter the first one as tensors, too: found
+  // by
+  // importing iterations until none is left.
   auto &numbers = madeOfPixels[here.getAsOpaquePointer()];
   Iteration once;
   do {

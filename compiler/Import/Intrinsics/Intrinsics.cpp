@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the library cannot say in the language.
+// Intrinsics: functions that the library cannot define in the language.
 //
 // The table of docs/intrinsics.md. Element types are functions too: `u8(x)`,
 // `u8.clamp(x)`, `u8.bits(x)`.

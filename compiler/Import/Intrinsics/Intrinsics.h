@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the library cannot say in the language.
+// Intrinsics: functions that the library cannot define in the language.
 //
 // The table of docs/intrinsics.md. Element types are functions too: `u8(x)`,
 // `u8.clamp(x)`, `u8.bits(x)`. Arguments come evaluated.
@@ -97,7 +97,7 @@ private:
   Val scan(const std::string &name, Args args);
   Val contract(Args args, dsl::SourceRange range);
   Val filter(Args args);
-  /// What a filter divides or multiplies by: f64 over one axis.
+  /// Returns the coefficients of one side of a filter: f64 over one axis of 1 to 64.
   mlir::Value coefficients(const Argument &arg);
   // Media.cpp, Encode.cpp
   Val pick(Args args, dsl::SourceRange range);

@@ -2,8 +2,8 @@
 //
 // Intrinsics on the small tensors of elements.
 //
-// What `window` binds, and what is stacked from elements, are scalars on a small
-// grid. Here are the intrinsics that move or order them; nothing of it is an op.
+// A window's neighbours, and stacks of elements, are scalars on a small
+// grid. Here are the intrinsics that move or order them; none of them is an op.
 #include "compiler/Import/Intrinsics/Intrinsics.h"
 
 #include <limits>
@@ -161,7 +161,8 @@ Val Intrinsics::sortSmall(const Val &value, size_t axis, dsl::SourceRange range)
       elements.push_back(value.parts[places.back()].ir);
       keys.push_back(sortKey(elements.back(), true));
     }
-    // What is read at these places needs no place: equal keys are equal elements.
+    // Elements read at these places come from their keys, without the places: equal keys are equal
+    // elements.
     std::vector<mlir::Value> inOrder = keysInOrder(keys);
     if (length % 2 == 1 && length <= fewOrdered)
       inOrder[static_cast<size_t>(length / 2)] = middleKey(keys);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is delivered.
+// Outputs of a batch.
 #include "compiler/Import/Pipeline/Pipeline.h"
 
 using namespace penstock::importer;
@@ -67,7 +67,7 @@ bool PipelineImport::isFilledByBatch(const dsl::OutputDecl &output) const {
          });
 }
 
-/// What fills up an output to the longest of its batch, which the runtime does.
+/// Returns the value that pads samples of an output to the longest of its batch, at run time.
 mlir::TypedAttr PipelineImport::importFill(const dsl::OutputDecl &output) {
   mlir::Type element = elementNamed(output.type.name.text);
   Val fill = eval(*output.pad);

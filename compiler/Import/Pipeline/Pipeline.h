@@ -42,7 +42,7 @@ private:
 
   // --- Outputs (Output.cpp)
   void importOutput(const dsl::OutputDecl &output);
-  /// What `pipe.output` is told of axes whose number of elements pixels decide.
+  /// Operands and attributes of `pipe.output` for axes whose extent pixels decide.
   struct OutputCounts {
     llvm::SmallVector<mlir::Value> counts;
     llvm::SmallVector<mlir::Attribute> axes, messages;

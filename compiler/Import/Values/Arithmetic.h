@@ -17,14 +17,14 @@ public:
            dsl::SourceRange range);
   Val arithmetic(const std::string &spelling, Val a, Val b, dsl::SourceRange range);
   void warnOfScaling(const Val &a, const Val &b, mlir::Type type, dsl::SourceRange range);
-  /// Integers in the order of numbers: -0 below +0, NaN after or before all.
+  /// Returns an integer that sorts as the number does: -0 below +0, NaN after or before all.
   mlir::Value sortKey(mlir::Value x, bool nanLast);
-  /// What has this key, where NaN comes last.
+  /// Returns the number that has this sort key, where NaN comes last.
   mlir::Value fromSortKey(mlir::Value key, mlir::Type type);
   Val reduceNeighbours(pipe::ReduceKind kind, const Val &value,
                        const std::vector<std::string> &over, dsl::SourceRange range);
 
-  // --- What converts to what (Conversions.cpp)
+  // --- Conversions of element types (Conversions.cpp)
   Val castTo(pipe::CastMode mode, const Val &value, mlir::Type to, dsl::SourceRange range);
   /// Converts an untyped number, or an int to a float; nothing if not allowed.
   std::optional<Val> convert(const Val &value, mlir::Type to);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What converts to what.
+// Conversions of element types.
 #include "compiler/Import/Values/Arithmetic.h"
 
 using namespace penstock::importer;

@@ -49,7 +49,7 @@ public:
   [[noreturn]] void failAxis(dsl::SourceRange range, const std::string &what,
                              const std::string &axis, const Val &value, dsl::SourceRange origin);
   [[noreturn]] void notYet(dsl::SourceRange range, std::string what);
-  /// What stands there.
+  /// Returns the text of a range.
   std::string_view textOf(dsl::SourceRange range) const {
     return sources.text(range.file).substr(range.begin, range.end - range.begin);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the importer keeps while it walks.
+// State of the importer: frames, regions, calls in progress.
 #pragma once
 
 #include "compiler/Import/Values/Value.h"
@@ -66,7 +66,7 @@ struct BlockDeleter {
 };
 using OwnedBlock = std::unique_ptr<mlir::Block, BlockDeleter>;
 
-/// What a draw adds to its scope's key.
+/// A step of the key of a scope that draws: the index of its repetition.
 struct KeyStep {
   mlir::Value index;
   int64_t views = 0; ///< of an `each`; 0: a repeat or a search

@@ -101,7 +101,7 @@ public:
   void addDims(std::vector<Dim> &domain, const std::vector<Dim> &more, dsl::SourceRange range);
 
   // --- Views (Views.cpp)
-  /// What fails where there is nothing to draw from, by draw.
+  /// The check that a draw's range is not empty, by draw.
   llvm::DenseMap<mlir::Operation *, mlir::Operation *> checkedDraws;
   void checkInside(mlir::Value first, mlir::Value count, const Dim &axis, dsl::SourceRange range);
   /// One axis of a view in the making.

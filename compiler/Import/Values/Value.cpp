@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What an expression evaluates to.
+// Values of expressions during import.
 #include "compiler/Import/Values/Scope.h"
 
 using namespace penstock::importer;

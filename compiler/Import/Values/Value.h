@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What an expression evaluates to during import.
+// Values of expressions during import.
 #pragma once
 
 #include "compiler/Dialect/PipeDialect.h"
