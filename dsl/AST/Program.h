@@ -18,7 +18,7 @@ inline constexpr std::string_view preludeName = "prelude";
 ///
 /// Names are looked up from the file in which they stand: its own first, then
 /// what is `pub` in the modules it uses in the order written, the prelude last.
-/// What a module itself uses is not passed on.
+/// Names that a module gets by its own `use` are not passed on.
 struct Program {
   std::unique_ptr<File> main;
   std::map<std::string, std::shared_ptr<const File>, std::less<>>

@@ -33,7 +33,7 @@ struct SourceRange {
 /// The range from the start of `first` to the end of `last`.
 SourceRange join(SourceRange first, SourceRange last);
 
-/// What a user reads: both count from 1, columns count code points.
+/// A position as users read it: both numbers count from 1, columns count code points.
 struct LineColumn {
   uint32_t line = 1;
   uint32_t column = 1;

@@ -98,7 +98,7 @@ DOC     : '///' ~[\r\n]* -> channel(DOCS);
 COMMENT : '//' ~[\r\n]* -> channel(REMARKS);
 SPACE   : [ \t\r\n]+ -> skip;
 
-// What other languages write; none of these stands in the parser's grammar.
+// Tokens of other languages; none of these stands in the parser's grammar.
 HASH_COMMENT    : '#' ~[\r\n]*;
 BLOCK_COMMENT   : '/*' .*? '*/';
 OPEN_STRING     : '"' (~["\\\r\n] | '\\' ~[\r\n])* '\\'?;

@@ -74,7 +74,7 @@ void ErrorStrategy::report(antlr4::Parser *parser, antlr4::ParserRuleContext *co
                              tokens.items[at].type == antlr4::Token::EOF)
                       ? at - 1
                       : at;
-  // What stands within three tokens of the last report is a follow-up.
+  // An error within three tokens of the last report is a follow-up.
   bool followUp = lastReport != SIZE_MAX && at >= lastReport && at - lastReport <= 3;
   bool first = log.take(tokens.items[blamed].range.begin);
   if (followUp || !first)

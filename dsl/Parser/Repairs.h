@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is said about a file before it is parsed.
+// Repairs of the tokens of a file before it is parsed.
 //
 // Both functions report what they find and change the token list to what was
 // meant, so that the parser can go on and find the other mistakes.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is said about a token that the grammar refuses.
+// Messages about a token that the grammar refuses.
 #pragma once
 
 #include "dsl/Diagnostics/Diagnostics.h"

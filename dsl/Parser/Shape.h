@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the formatter has to know of each token: whether it begins something,
-// and what it stands close to.
+// Roles of tokens for the formatter: the item that each begins, and the neighbours it is glued to.
 #pragma once
 
 #include "dsl/Parser/Tokens.h"
 
 namespace penstock::dsl {
 
-/// What a token begins in the brackets around it.
+/// The item that a token begins in the brackets around it.
 enum class Begins {
   Nothing,
   Item,      ///< an argument, a parameter, an axis, an element, a stage

@@ -9,15 +9,14 @@
 namespace penstock::dsl {
 namespace {
 
-/// What keeps a function from taking some arguments; only names and numbers of
-/// arguments are looked at.
+/// The reason that a function cannot take some arguments, by their names and number alone.
 struct Misfit {
   enum class Kind { None, TooMany, NoSuchName, Twice, Missing } kind = Kind::None;
   const Arg *arg = nullptr;     ///< the first argument that does not fit
   const Param *param = nullptr; ///< the parameter that gets two values or none
 };
 
-/// Returns what `over [h, w]` in a call is for: the parameter of type `axes`, or null.
+/// Returns the parameter of type `axes`, which `over [h, w]` in a call sets; null if there is none.
 const Param *axesParam(const FnDecl &fn) {
   for (const Param &param : fn.params)
     if (param.type.kind == TypeExpr::Kind::Scalar && param.type.name.text == "axes")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What torchvision, albumentations, OpenCV, Pillow, NumPy, PyTorch, librosa and
-// Python itself call what the language has: for hints only.
+// Names that torchvision, albumentations, OpenCV, Pillow, NumPy, PyTorch, librosa and
+// Python itself have for functions and types of the language: for hints only.
 #pragma once
 
 #include <span>
@@ -13,9 +13,9 @@ namespace penstock::dsl {
 /// `HorizontalFlip` and `horizontal_flip` are one.
 struct OtherName {
   std::string_view name;
-  /// What is written here: a stage (`|> flip(w)`) or an expression of an image
+  /// The counterpart in the language: a stage (`|> flip(w)`) or an expression of an image
   /// `x`, a sound `s`, tensors of floats `a` and `b`. A test compiles each. Empty:
-  /// there is only something to say.
+  /// there is advice only.
   std::string_view ours;
   std::string_view says = {}; ///< in place of `ours`
 };

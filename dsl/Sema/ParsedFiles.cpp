@@ -30,7 +30,7 @@ std::shared_ptr<const File> parseModule(const std::string &name, SourceManager &
   std::unique_ptr<File> parsed = parseFile(id, sources, diagnostics);
   parsed->moduleName = name;
   std::shared_ptr<const File> file = std::move(parsed);
-  // What has something to say has to say it to every program.
+  // A file with messages is parsed again: each program must get them.
   if (kept && diagnostics.count() == before)
     kept->keep(file);
   return file;

@@ -87,7 +87,7 @@ const Value &Machine::demand(Slot &slot, unsigned number, mlir::Operation *user)
       fault(user, "reads a peer's value of an iteration that the peer does not make");
     for (unsigned operand : definition->operands)
       demand(slot, operand, user);
-    // What its regions capture from outside.
+    // Values that its regions capture from outside.
     definition->op->walk([&](mlir::Operation *inner) {
       for (mlir::Value operand : inner->getOperands())
         if (!definition->op->isAncestor(operand.getParentRegion()->getParentOp()))

@@ -13,7 +13,7 @@ struct Row {
   int64_t number = 0;
 };
 
-/// What a register holds.
+/// The value of a register.
 using Value = std::variant<std::monostate, Scalar, TensorRef, random::Key, std::shared_ptr<Table>,
                            Row, Bytes, std::string>;
 

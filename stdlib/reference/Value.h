@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the interpreter computes with.
+// Values of the interpreter.
 //
 // Scalars and tensors without MLIR, so that a harness can make and compare
 // them. A tensor's elements lie row-major in the order of its type's axes.
