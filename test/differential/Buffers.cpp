@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a kernel gets to read and write.
+// Buffers of a kernel call.
 #include "test/differential/Buffers.h"
 
 using namespace penstock::reference;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a kernel gets to read and write.
+// Buffers of a kernel call.
 #pragma once
 
 #include "compiler/Conversion/KernelContract.h"
@@ -11,11 +11,11 @@
 
 namespace penstock::differential {
 
-/// A dense view of a tensor's shape; the second one, over a buffer.
+/// Returns a dense view of a tensor's shape, without data; viewOf() returns one over a buffer.
 pst_tensor shapeOf(const reference::Tensor &tensor);
 pst_tensor viewOf(const reference::Tensor &tensor, const Guarded &buffer);
 
-/// What a call needs besides its arguments.
+/// Scratch memory that a kernel needs.
 struct Scratch {
   conversion::ScratchNeed need;
 

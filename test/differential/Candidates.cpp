@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What must equal the reference.
+// Candidates: implementations that must equal the reference.
 #include "test/differential/Candidates.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/Format.h"

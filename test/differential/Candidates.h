@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What must equal the reference.
+// Candidates: implementations that must equal the reference.
 #pragma once
 
 #include "mlir/IR/BuiltinOps.h"
@@ -37,8 +37,8 @@ std::vector<Candidate> passCandidates();
 /// Code generated for each level of this machine, and for `remote`'s.
 std::vector<Candidate> jitCandidates(const Remote &remote);
 
-/// What differs first, or nothing: the sample, the output, the element and both
-/// values.
+/// Returns the first difference: the sample, the output, the element and both values. Nothing if
+/// there is none.
 std::optional<std::string> firstDifference(const reference::BatchResult &expected,
                                            const reference::BatchResult &found);
 

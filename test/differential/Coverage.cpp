@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the generated pipelines contained.
+// Coverage of the generated pipelines.
 #include "test/differential/Coverage.h"
 #include "compiler/Pipelines/Pipelines.h"
 #include "mlir/Pass/PassManager.h"

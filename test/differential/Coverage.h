@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the generated pipelines contained.
+// Coverage of the generated pipelines.
 #pragma once
 
 #include "compiler/Dialect/PipeDialect.h"

@@ -199,7 +199,7 @@ static Value peer(Draft &draft, Value x) {
   return mixed;
 }
 
-/// What follows from the values of all samples of the batch, mixed with this one's.
+/// Computes a value from those of all samples of the batch, at times mixed with this one's.
 static Value peers(Draft &draft, Value x, bool known, int64_t count) {
   const Value own = draft.padToStatic(x);
   OpBuilder &b = draft.builder;

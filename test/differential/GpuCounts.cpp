@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the kernels of a pipeline touch in a GPU's memory for one sample, counted on a CPU:
+// Counts a pipeline's accesses to a GPU's memory for one sample, on a CPU:
 // penstock-gpu-counts [--each] FILE.pipe[:PIPELINE]... bench/gpu_counts runs it.
 //
 // Images have 500 x 375 pixels. Kernels run behind codegen/cuda/shim.h.

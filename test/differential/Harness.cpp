@@ -170,7 +170,7 @@ int main(int argc, char **argv) {
       }
       compared += tally.equal - before;
     }
-    // What differs or is refused is not covered.
+    // Pipelines that differ or are refused are not covered.
     if (compared > 0)
       coverage.count(*made.module);
   }

@@ -39,7 +39,8 @@ KernelReply runKernel(const runtime::Image &image, const KernelCall &call);
 
 //===--- over a pipe ----------------------------------------------------------===//
 
-/// What is sent: an image or a call. Answered by a text, empty where the image was loaded, or by
+/// Kinds of messages. The answer to an image is a text, empty where it was loaded; that to a call
+/// is
 /// the reply.
 enum class MessageKind : uint64_t { image = 1, call = 2 };
 

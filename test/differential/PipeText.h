@@ -16,7 +16,7 @@ namespace penstock::differential {
 /// are other draws there, for their ids follow from their paths.
 std::optional<std::string> pipeText(mlir::ModuleOp module);
 
-/// What is wrong with an imported module, or nothing.
+/// Returns the fault of an imported module, or nothing.
 using Differs =
     std::function<std::optional<std::string>(mlir::ModuleOp, const reference::BatchInputs &)>;
 

@@ -11,13 +11,13 @@
 
 namespace penstock::differential {
 
-/// What the threads of a launch may touch.
+/// Memory that the threads of a launch may touch.
 class ShimRegions {
 public:
   void reads(std::string name, const void *begin, size_t bytes) {
     add(std::move(name), begin, bytes, false, true);
   }
-  /// `around` bytes before and behind may be read, too.
+  /// As above; `around` bytes before and behind may be read, too.
   void reads(std::string name, const void *begin, size_t bytes, size_t around) {
     reads(std::move(name), begin, bytes);
     all.back().around = around;
@@ -29,7 +29,7 @@ public:
   void keeps(std::string name, void *begin, size_t bytes) {
     add(std::move(name), begin, bytes, true, true);
   }
-  /// What the launch hands over.
+  /// Records and states of the launch itself.
   void hands(std::string name, const void *begin, size_t bytes, bool writable) {
     add(std::move(name), begin, bytes, writable, true);
     all.back().launched = true;
@@ -57,7 +57,7 @@ public:
   ~ShimLibrary();
 
   Kernel kernel(const std::string &name) const;
-  /// What a thread did wrong, with the text's line; empty: nothing.
+  /// Returns the first fault of a thread, with the text's line; empty if there is none.
   std::string run(pst_shim_launch launch, const ShimRegions &regions) const;
 
 private:

@@ -188,7 +188,7 @@ Value Draft::pad(Value x) {
       continue;
     const int64_t first = rng.between(0, 4), after = rng.between(0, 4);
     over.push_back(before[i].name);
-    // What is drawn for the low side comes off the high side.
+    // Low side of the padding; the high side gets the rest.
     low.push_back(rng.chance(0.5) ? constant(first)
                                   : drawInteger(constant(0), constant(first + after + 1)));
     if (dims[i].size)

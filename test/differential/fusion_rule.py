@@ -75,7 +75,7 @@ class Kernels:
 
 
 def shared(nodes):
-    """What is the same for all samples of a batch."""
+    """Nodes whose value is the same for all samples of a batch."""
     same = set()
     for node in nodes:
         follows = (not node.differs and node.kind != "C" and all(read[0] in same for read in node.reads)

@@ -29,7 +29,7 @@ class Case:
                          for word in ("--set", f"{name}={os.path.join(self.folder, name + '.raw')}")]
 
     def run(self, *commands, environment=None):
-        """What the last of some commands delivers, or how one of them ends."""
+        """The hashes of what the last of some commands delivers, or the errors of the first one that fails."""
         path = os.path.join(self.folder, "hashes")
         if os.path.exists(path):
             os.remove(path)

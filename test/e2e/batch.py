@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What runs over the batch: random pipelines with reductions over `n`, against NumPy.
+"""Work over the batch: random pipelines with reductions over `n`, against NumPy.
 
 Batches of 1 to 40 samples, last ones that are not full, and the same bits on any number of threads.
 """

@@ -16,7 +16,7 @@ FILES = 3  # of each of two classes
 
 
 def blocks(top, left, bottom, right):
-    """What one decode of a region transforms, in three planes."""
+    """Blocks of 8 x 8 that one decode of a region transforms, in three planes."""
     return 3 * (-(-bottom // 8) - top // 8) * (-(-right // 8) - left // 8)
 
 
@@ -24,7 +24,7 @@ FULL = blocks(0, 0, HEIGHT, WIDTH)
 
 
 def taps(first, end, size, out):
-    """What Pillow's bilinear filter reads for the outputs first ..< end, one more on each side."""
+    """Inputs that Pillow's bilinear filter reads for the outputs first ..< end, one more on each side."""
     scale = max(size / out, 1.0)
     low = int((first + 0.5) * size / out - scale + 0.5)
     high = int((end - 0.5) * size / out + scale + 0.5)

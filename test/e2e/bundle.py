@@ -10,7 +10,7 @@ from support import EXAMPLES, ToolTest, main, make_folder
 
 PIPE = os.path.join(EXAMPLES, "imagenet_train.pipe")
 LEVELS = ("x86-64-v2", "x86-64-v3", "x86-64-v4", "x86-64-v4-vnni", "armv8-a")
-# What a program that only runs may be linked with: the C and C++ libraries, media and checksums.
+# Libraries that a program which only runs may be linked with: the C and C++ libraries, media and checksums.
 LIBRARIES = re.compile(r"(linux-vdso|ld-linux-x86-64|libc|libm|libstdc\+\+|libgcc_s|libxxhash|libpenstock|libjpeg|libspng|libz|"
                        r"libwebp|libsharpyuv|libwebpdemux)\.so[.0-9]*$")
 

@@ -26,7 +26,7 @@ pipeline p(list: path, root: path) with on_error = substitute(100%) {
   batch 1 per rank last keep { output clip: u8[n, t, h, w, c] = clip[h = 0 .. 80, w = 0 .. 96] }
 }"""
     listed = 'csv(list, root, video = column("file", bytes), start = i64)'
-    # What a static file that is cut off anywhere may say, and what is said of changes.
+    # Messages about a static file that is cut off anywhere, and about changes.
     reasons = ("^(cannot (open|stat) .*: No such file or directory"
                "|the file was changed while it was read"
                "|the file has become shorter than the [0-9]+ bytes that it had when it was opened"
@@ -61,7 +61,7 @@ pipeline p(list: path, root: path) with on_error = substitute(100%) {
         self.paths = {"list": self.put("list.csv", "file,start\n" + "".join(rows)), "root": self.root}
 
     def allowed(self, contents, text):
-        """What a sample may be: by row, the hashes of its versions."""
+        """The hashes that a sample may have: by row, one for each version of its file."""
         found = {}
         for content in contents:
             self.put(self.path, content)

@@ -25,7 +25,7 @@ class Disk(ToolTest):
         return {**super().environment(), "XDG_CACHE_HOME": self.cache}
 
     def hashes(self, **process):
-        """What a run delivers."""
+        """The hashes of the samples that a run delivers."""
         self.runs += 1
         path = os.path.join(self.folder, f"hashes{self.runs}")
         done = subprocess.run(self.command(*self.imagenet("--hashes", path)), capture_output=True, text=True,

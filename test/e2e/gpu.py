@@ -165,7 +165,7 @@ class Gpu(ToolTest):
                                  joined=name in ("branches", "sound"))
 
     def test_batches_by_length(self):
-        """What fills them up is no sample's: python.gpu compares it."""
+        """Only the samples themselves: python.gpu compares the padding."""
         expected = self.assert_same(self.write(LENGTHS, "lengths"), "--epochs", "2")
         self.assertEqual(len(expected.splitlines()), 60)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What pages of docs/ tell people to type works, and prints what they show.
+"""The commands of docs/'s pages work, and print what the pages show.
 
 A block ```console holds commands, each after `$ `, and lines that must stand in what they print, in
 this order; `...` stands for anything. A block ```pipe NAME, or ```mlir NAME, is written to that file first.

@@ -119,7 +119,7 @@ class Installed(unittest.TestCase):
         text = os.path.join(self.folder, "kernels.cu")
         with open(text, "w") as file:
             file.write(self.run_it(self.at("bin", "penstock"), "compile", self.at("share", "penstock", "examples", "lit", "cuda.pipe"), "--emit", "cuda"))
-        # What stands for CUDA's own words on a CPU is a tool of the tests, and not installed.
+        # shim.h, which has CUDA's keywords for a CPU, is a tool of the tests, and not installed.
         self.run_it("c++", "-x", "c++", "-std=c++17", "-fsyntax-only", "-include", os.path.join(ROOT, "codegen", "cuda", "shim.h"), "-I",
                     self.at("include"), text)
 

@@ -203,7 +203,7 @@ class Links(LanguageTest):
                 self.run_tool(command, "--allow", pool, *arguments)
         self.assertIn(f"cannot open folder {pool}x: No such file or directory",
                       self.run_tool("run", *run, "--allow", pool + "x", expect=1).stderr)
-        # What was kept with the folder opened is not taken without.
+        # An index that was kept with the folder opened is not used without.
         self.assertIn(message, self.run_tool("run", *run, expect=1).stderr)
         hint = self.run_tool("run", *run, "--allow", os.path.join(pool, "bee"), expect=1).stderr
         self.assertIn(f"{self.root}/cat/more is a link to {pool}/ant, outside", hint)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `probe` and `decode` give of each medium, on files that NumPy and Pillow write."""
+"""`probe` and `decode` of each medium, on files that NumPy and Pillow write."""
 import io
 import json
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What people are told: the draws of a sample, and what is wrong with a pipeline or a value."""
+"""Messages to users: the draws of a sample, and faults of a pipeline or a value."""
 import os
 import re
 
@@ -8,7 +8,7 @@ from support import main
 
 
 class Shown(LanguageTest):
-    """What `sample` and `view` show of the draws: what was drawn, where it is written."""
+    """The draws that `sample` and `view` show: each value, by the place where it is written."""
 
     def shown(self, lets, top="use vision", outputs="output x: u8[n, h, w, c] = x", position=3):
         path = self.write(f"""{top}
@@ -69,7 +69,7 @@ pipeline p() {{
 
 
 class Refused(LanguageTest):
-    """What has no meaning yet is refused by its name, at the user's line."""
+    """Constructs without a meaning yet are refused by their names, at the user's line."""
 
     text = """use vision
 pipeline p(root: path) OPTIONS {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What recipes want of the language, through the compiler and the JIT, against NumPy."""
+"""Parts of the language that recipes need, through the compiler and the JIT, against NumPy."""
 import numpy
 
 from pipelines import LanguageTest

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is computed row by row, or one axis after the other, against NumPy: the same bits as element by element."""
+"""Loops over rows, or over one axis after the other, against NumPy: the same bits as element by element."""
 import numpy
 
 from pipelines import LanguageTest

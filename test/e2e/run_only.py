@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What runs bundles can be built where nothing is that a compiler needs."""
+"""The parts that run bundles can be built without LLVM, MLIR and ANTLR."""
 import os
 import re
 import subprocess

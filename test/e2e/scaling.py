@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What compiling costs grows no faster than the program: families of programs at n and 2n.
+"""The cost of compiling grows no faster than the program: families of programs at n and 2n.
 
 The measure is how often the compiler asks for memory, which is the same on every machine; bench/startup
 has the times. Of the operators after themselves a third is compiled, which the commit chooses; scripts/soak has all, by

@@ -8,7 +8,7 @@ from support import ToolTest, main
 SUMS = "output y: f32[n, h] = sum(map (v in row.b) { f32(v) * 0.5 } over [w])"
 POOL = "output y: f32[n, h, w] = max(frames(frames(map (v in row.b) { f32(v) * 0.5 }, h, i, 3, 2), w, j, 3, 2) over [i, j])"
 
-# What is decided, a pipeline's lines, what stands in the text of its schedule, and what takes its place.
+# (the decision, a pipeline's lines, its form in the text of the schedule, the form that replaces it).
 DECISIONS = [
     ("lanes", "output y: f32[n, h, w] = map (v in row.b) { f32(v) * 0.5 }", r"lanes = 32", "lanes = 4"),
     ("the axis of the lanes", "output y: f32[n, h, w] = map (v in row.b) { f32(v) * 0.5 }", r'along = "w"', 'along = "h"'),

@@ -193,7 +193,7 @@ class Utterances(Sounds):
         self.assertEqual(batches[0], batches[1])
         ranks = {**halves[0], **halves[1]}
         self.assertEqual({**first, **{key: value for key, value in ranks.items() if key[1] < 60}}, expected)
-        # What is left for one rank alone comes with the epoch's first batch for the other one.
+        # Batches left for one rank alone are completed by the epoch's first batch for the other one.
         self.assertIn(len(ranks) + len(first) - 60, (0, sum(key[1] >= 60 for key in ranks)))
         with open(state, "w") as file:
             file.write(line)

@@ -524,7 +524,7 @@ class JsonLines(Sources):
 
 
 class Mistakes(Sources):
-    """What is wrong with a source is said when checking, at the user's line."""
+    """Faults of a source are reported when checking, at the user's line."""
 
     def pipeline(self, source):
         return f"""

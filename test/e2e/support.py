@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of the command line share: pictures, and running the tool."""
+"""Base of the tests of the command line: pictures, and running the tool."""
 import functools
 import hashlib
 import io

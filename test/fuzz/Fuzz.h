@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the fuzz targets share.
+// Helpers of the fuzz targets.
 #pragma once
 
 #include <algorithm>

@@ -10,7 +10,7 @@ import numpy
 import soundfile
 from PIL import Image, PngImagePlugin
 
-# What Pictures.cpp reads before the file.
+# Bytes that Pictures.cpp reads before the file.
 CHOICES = bytes([3]) * 17
 
 
@@ -58,7 +58,7 @@ def tables():
 
 
 def media():
-    """What Media.cpp reads before the file, and files."""
+    """Inputs of Media.cpp: the bytes that it reads before the file, and files."""
     number = lambda *values: struct.pack(f"<{len(values)}I", *values)
     places = bytes(16) + number(3, 2, 0, 1, 0, 0, 0, 0)
     yield "numbers", number(0, 2, 1, 2) + places + struct.pack("<h", 4) + bytes(range(60))

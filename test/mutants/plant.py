@@ -28,7 +28,7 @@ SHRUNK = "weight-center-at-the-edge"  # the one that shrink.py repeats
 PARITY = {"library": ["test/parity/reference-sample"], "packets": ["test/parity/decode-sound"], "sound": ["test/parity/decode-sound"],
           "unseen": ["tools/penstock/penstock", "test/parity/reference-sample"]}
 
-# What the tests of a kind start, as Ninja calls it; the first is what shrink.py starts, too.
+# Ninja's targets for the programs that tests of a kind start; shrink.py starts the first, too.
 ALWAYS = ["tools/all", "api/all", "runtime/all", "penstock-differential"]
 NEEDED = {"e2e": ["test/e2e/all", "test/fakes/all"], "parity": ["test/parity/all"]}
 
@@ -100,7 +100,7 @@ def choose(arguments):
 
 
 def targets_of(mutants):
-    """What is built for them."""
+    """Ninja's targets that these mutants need."""
     kinds = [shlex.split(test) for mutant in mutants for test in mutant.tests]
     return sorted({*ALWAYS, *(words[1] for words in kinds if words[0] == "unit"),
                    *(target for words in kinds for target in NEEDED.get(words[0], []))})

@@ -29,7 +29,7 @@ PIPELINES = {"code": 400, "passes": 600}
 
 
 def command_of(test, build):
-    """What a line of a .mutants file means."""
+    """The command of a test line of a .mutants file."""
     kind, *rest = shlex.split(test)
     python = sys.executable
     if kind in PIPELINES:

@@ -89,7 +89,7 @@ def coefficients(name, *arguments, **named):
 
 class Audio(unittest.TestCase):
     def of(self, outputs, lets="", position=0):
-        """What a pipeline gives for {name: (type, expression)}: arrays without their batch axis, and the draws."""
+        """The outputs of a pipeline for {name: (type, expression)}: arrays without their batch axis, and the draws."""
         with tempfile.TemporaryDirectory(prefix="penstock-test-") as folder:
             used = [name for name in INPUTS if name == "wave" or re.search(rf"row\.{name}\b", lets + str(outputs))]
             columns = [f"{name} = column({name}, f32[{f'{COLUMNS[name]} = {len(INPUTS[name])}' if name in COLUMNS else 'side = 2, k = 45, part = 2'}])"

@@ -157,7 +157,7 @@ def encode_many(folder, kinds, frames, height, width):
 
 
 def known_of(path, *entries):
-    """What ffprobe knows of the video stream or its packets, one list of texts per line."""
+    """Entries of the video stream or its packets as ffprobe prints them, one list of texts per line."""
     text = subprocess.run(["ffprobe", "-loglevel", "quiet", "-select_streams", "v:0", "-show_entries",
                            *entries, "-of", "csv=p=0", path], capture_output=True, text=True).stdout
     return [line.strip(",").split(",") for line in text.split()]

@@ -61,7 +61,7 @@ def by_pillow(path):
 
 
 def by_libraries(path):
-    """What soundfile has, where it is lossless, and what FFmpeg has."""
+    """The samples as soundfile reads them, where the file is lossless, and as FFmpeg does."""
     found = []
     if path.lower().endswith((".wav", ".flac", ".aif", ".aiff", ".au", ".caf", ".w64")):
         try:

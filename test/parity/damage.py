@@ -149,7 +149,7 @@ class Damage(unittest.TestCase):
             self.assertGreater(bad, 0, name)
 
     def test_tails(self):
-        """What is cut off is shorter by that, as for FFmpeg."""
+        """A file that is cut off has as many frames as FFmpeg finds in it."""
         for name in ("xvid.avi", "mjpeg.avi", "h264-open.ts", "mpeg2.ts", "mpeg1.mpg", "vp8.webm", "flv1.flv"):
             whole = os.path.join(self.folder, name)
             frames = [frame for _, frame in clips.whole(whole)]

@@ -91,7 +91,8 @@ int keepPlanes(void *user, int64_t number, const pst_video_frame *frame) {
   return 0;
 }
 
-/// What decode() of the module is called with, and what it says.
+/// State of a call of the module's decode(): the frames that it gives, and the memory that it
+/// holds.
 struct Call {
   Frames frames;
   uint64_t limit = 0, held = 0;
@@ -141,7 +142,7 @@ Status answer(RealFileSystem &files, VideoDecoder &decoder, Options &options,
     std::printf("ok\n");
     return {};
   }
-  // What the module is linked with is found through it.
+  // FFmpeg's functions are found through the module, which is linked with them.
   void *module = dlopen(std::getenv("PENSTOCK_VIDEO_MODULE"), RTLD_NOW | RTLD_NOLOAD);
   if (kind == "say") {
     std::string word;

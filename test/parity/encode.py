@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `encode` writes, and gives decoded again, is what Pillow's save(quality = q) and open do.
+"""Files that `encode` writes, and their decoded pixels, are those of Pillow's save(quality = q) and open.
 
 JPEG files are Pillow's byte for byte where both use the same libjpeg-turbo (Debian's); PNG files have its pixels.
 """

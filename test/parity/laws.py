@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What random functions of the library draw is distributed as torchvision's and torchaudio's.
+"""Draws of the library's random functions are distributed as torchvision's and torchaudio's.
 
 Orders and operations by chi-square against equal shares; boxes of `erase` by two-sample
 Kolmogorov-Smirnov tests against RandomErasing.get_params, masks of spectra against what mask_along_axis computes. Seeds are fixed, so the outcome is too.

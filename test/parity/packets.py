@@ -82,7 +82,7 @@ class Packets(SoundTest):
         return numpy.fromfile(raw, "<f4")
 
     def as_decoded(self, codec, path, whole):
-        """What the program's FFmpeg makes of a whole file that the command decodes to `whole`, f32 [t, c]."""
+        """The samples as the program's FFmpeg decodes the file; `whole` is f32 [t, c] of the command's."""
         if not clips.OTHER or codec in EXACT:
             return whole
         decoder = Decoder(self.program)
@@ -149,7 +149,7 @@ class Packets(SoundTest):
         return 0, frames, channels
 
     def test_minutes_cost_no_more_than_a_second(self):
-        """What is read and decoded for a second near the end, once the file is known."""
+        """Packets and bytes that a second near the end takes, once the file is known."""
         rate = 16000
         long = self.path("long.wav")
         soundfile.write(long, numpy.tile(tones(20 * rate, 1, rate), (9, 1)), rate)

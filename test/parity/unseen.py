@@ -53,7 +53,7 @@ def outputs(folder, command):
 
 
 def difference(name, text, targets):
-    """What is wrong with a pipeline, or nothing."""
+    """The difference between a pipeline and the reference, in words; nothing where they agree."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, name + ".pipe")
         with open(path, "w") as file:

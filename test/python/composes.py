@@ -204,7 +204,7 @@ MAKE = {
     "own ResizeKeepRatio": lambda rng: CropBySize(size(rng)),
     "own create_transform": lambda rng: CropBySize(size(rng)),
 }
-# What a group holds up to the next Compose or the end of the colours, and what it is made of.
+# Transforms that a group holds, up to the next Compose or the end of the colours.
 GROUPED = {"RandomApply": {"ColorJitter", "own moco.loader.GaussianBlur", "own moco.loader.Solarize",
                            "own simsiam.loader.GaussianBlur"}}
 

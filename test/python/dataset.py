@@ -226,7 +226,7 @@ pipeline sounds() {
 
 
 def arrow_dataset(table, indices=None):
-    """What `datasets.Dataset` is to those who read its tables."""
+    """A table with the attributes of `datasets.Dataset` that its readers use."""
     return types.SimpleNamespace(
         data=types.SimpleNamespace(table=table), features=table.schema, format={"type": None},
         _indices=None if indices is None else pyarrow.table({"indices": pyarrow.array(indices, pyarrow.uint64())}),

@@ -167,7 +167,7 @@ class Script:
         return f"{self.data} | {self.transform} | {self.sampler} | {self.collate} | {self.loop} | {self.workers} {self.options}"
 
     def run(self, folder):
-        """What the loop sees: batches, and the generators after each epoch."""
+        """The batches that the loop sees, and the states of the generators after each epoch."""
         seed_all()
         data = DATA[self.data][0](folder, TRANSFORMS[self.transform][0]())
         make = lambda: DataLoader(data, **self.options, **SAMPLERS[self.sampler](data), **COLLATES[self.collate], # noqa: E731

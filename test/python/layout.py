@@ -11,7 +11,7 @@ from penstock import _c
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HEADER = re.sub(r"/\*.*?\*/", "", (ROOT / "api/c/penstock.h").read_text(), flags=re.S)
-# What the package has no use for so far: of the command line, and of programs that draw pictures.
+# Structs that the package does not use: of the command line, and of programs that draw pictures.
 UNUSED_STRUCTS = {"pst_prepare_options", "pst_kernel_statistics"}
 
 

@@ -264,7 +264,7 @@ class Leaves(unittest.TestCase):
         for item in (seeded_twice, back_to_a_state):
             # Their draws are the original's, so that what these do to the image is recorded; a second pipeline is made for the second mask.
             self.same(lambda workers: DataLoader(Own(self.folder, item, crop), 4, num_workers=workers), {0: 70, 2: 68}) # noqa: B023
-        # What draws nothing may come from a pipeline all the same.
+        # An item that draws nothing may come from a pipeline all the same.
         self.same(lambda workers: DataLoader(Own(self.folder, back_to_a_state, SMALL), 4, num_workers=workers), 108)
 
     def test_files_that_are_missing_damaged_or_skipped(self):

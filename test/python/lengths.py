@@ -38,7 +38,7 @@ def load(columns=None, order="shuffled", ending="drop", where="", **options):
 
 
 def contents(batch):
-    """What identifies a batch: rows, positions and bytes."""
+    """The identity of a batch: rows, positions and bytes."""
     return (tuple(batch.rows), tuple(batch.positions), *(numpy.asarray(batch[name]).tobytes() for name in ("wave", "pairs", "parts", "length")))
 
 

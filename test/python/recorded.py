@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a script's own Python does to images that nobody looked at, recorded: the pipeline makes the same bits, and what has no stages looks."""
+"""Recorded calls of a script on images that nobody looked at: the pipeline makes the same bits, and calls without stages look."""
 import contextlib
 import importlib.util
 import pathlib

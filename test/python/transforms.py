@@ -46,7 +46,7 @@ def pictures(count, seed=0):
 
 
 def transformed(transform, images, **options):
-    """What the pipeline makes of them, as arrays by output."""
+    """The outputs of the transform's pipeline on these images, as arrays by name."""
     text = compile_transforms(transform, **{**SOURCE, **options})
     with penstock.load(text, columns={"image": images}, per_rank=len(images), cache="") as loader:
         return {name: numpy.array(output) for name, output in next(iter(loader)).items()}
@@ -419,7 +419,7 @@ class Unknown(unittest.TestCase):
 
 
 class Corpus(unittest.TestCase):
-    # What each is that stays unknown, and why: the truth, by hand.
+    # Transforms that stay unknown, and a part of the reason: the truth, by hand.
     REASONS = {"OnSample": "takes something else", "CropBySize": "asks for the size",
                "BlurArray": "reads the pixels", "RandAugmentOwn": "reads the pixels",
                "Lighting": "computes on a tensor", "TensorJitter": "computes on a tensor",

@@ -17,7 +17,7 @@ namespace {
 using Program = std::unique_ptr<pst_program, decltype(&pst_program_release)>;
 using Session = std::unique_ptr<pst_session, decltype(&pst_session_close)>;
 
-/// What no message to a user says.
+/// Returns a fault if a message to a user has words of the compiler's.
 std::string foreignWords(const std::string &message) {
   for (const char *word : {"please report", "internal error", "damaged plan", "cannot be loaded",
                            "'pipe.", "`pipe.", "operand #", "failed to verify", "assert"})

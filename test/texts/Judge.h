@@ -15,7 +15,7 @@ enum class Depth {
   words     ///< the first, then what explain, the overview and `--emit cuda` say
 };
 
-/// What is wrong with how that ended; empty where a text was compiled, or refused as a
+/// Returns the fault of a compilation; empty where the text was compiled, or refused as a
 /// text should be.
 std::string faultOf(const std::string &text, Depth depth);
 

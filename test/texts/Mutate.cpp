@@ -291,7 +291,7 @@ private:
     std::string close(what.back() == '(' || what == "[" ? count : 0, what == "[" ? ']' : ')');
     replace(at.begin, at.end, many + token(at) + close);
   }
-  /// What commas part within a pair of brackets: begin and end of each.
+  /// Returns the parts between the commas of a pair of brackets: begin and end of each.
   Spans partsOf(size_t begin, size_t end) const {
     Spans parts;
     int depth = 0;

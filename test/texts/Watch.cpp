@@ -23,7 +23,7 @@ constexpr uint64_t perProcess = 400;
 constexpr int silenceSeconds = 120;
 constexpr rlim_t memory = rlim_t(6) << 30;
 
-/// What both processes see.
+/// Memory that both processes see.
 struct Shared {
   volatile uint64_t number;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What most unit tests include, compiled once for all of them; each still says what it needs.
+// Precompiled headers of the unit tests; each test still includes what it needs.
 #pragma once
 
 #include <algorithm>

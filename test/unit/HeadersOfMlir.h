@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What tests of the compiler include, as Headers.h.
+// Precompiled headers of the compiler's tests, as Headers.h.
 #pragma once
 
 #include "compiler/Dialect/PipeDialect.h"

@@ -137,8 +137,8 @@ pipe.kernel @pads_its_own_result "pixels" {
 
 // -----
 
-// What a window makes of an axis that may be empty is looked at only where it has elements: no
-// place of it is near to what is padded.
+// A window over an axis that may be empty is computed only where the axis has elements: then
+// none of its places is near to the padding.
 // CHECK-LABEL: func.func @pads_what_may_be_empty
 // CHECK: arith.cmpi sgt
 // CHECK: arith.remsi

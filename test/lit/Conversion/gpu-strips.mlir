@@ -74,7 +74,7 @@ pipe.kernel @decides_first "pixels" {
   pipe.return %3 : !pipe.tensor<u8[h=32, w=32]>
 }
 
-// What is read at two places is read where it is needed.
+// An input read at two places is read where it is needed, not as a strip.
 // CHECK-LABEL: func.func @reads_two_rows(
 // CHECK: scf.for
 // CHECK: memref.load %arg0
@@ -97,7 +97,7 @@ pipe.kernel @reads_two_rows "pixels" schedule {mapping = "grid", threads = 64 : 
   pipe.return %2 : !pipe.tensor<u8[h=?, w=?]>
 }
 
-// What is looked up lies anywhere: also the row itself is read where it is needed then.
+// An element that is looked up lies anywhere: then the row itself is read where it is needed, too.
 // CHECK-LABEL: func.func @looks_up(
 // CHECK: scf.for
 // CHECK: memref.load %arg0

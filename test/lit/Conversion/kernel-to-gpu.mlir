@@ -44,7 +44,7 @@ pipe.kernel @stores_first "pixels" {
   pipe.return %1 : !pipe.tensor<u8[w=16]>
 }
 
-// What is read twice at one place is loaded once.
+// An element read twice is loaded once.
 // CHECK-LABEL: func.func @loads_once(
 // CHECK: memref.load
 // CHECK-NOT: memref.load
@@ -138,7 +138,7 @@ pipe.kernel @tiles_of_windows "pixels" schedule {mapping = "tile", threads = 64 
   pipe.return %1 : !pipe.tensor<u8[h=64, w=64]>
 }
 
-// What a tile reads of an input is copied first: bytes in words of 16, which lie as far behind a boundary there as here;
+// A tile's part of an input is copied first: bytes in words of 16, which lie as far behind a boundary there as here;
 // words one by one. Where a row does not fit, it is read where it lies.
 // CHECK-LABEL: func.func @copies
 // CHECK: memref.view

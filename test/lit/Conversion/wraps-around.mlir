@@ -1,8 +1,8 @@
 // RUN: penstock-opt %s --pipe-schedule-cpu=level=3 --pipe-kernel-to-loops --split-input-file | FileCheck %s
 // REQUIRES: penstock-opt
 
-// What an i64 wraps around to is on both sides of what it is clamped to, also where that is
-// further off than a double can tell: of -2^63 there is no positive number, 2^63 - 1 and 1 are -2^63.
+// An i64 that wraps around is clamped on both sides, also where the result is further off than a
+// double can tell: of -2^63 there is no positive number, 2^63 - 1 and 1 are -2^63.
 // CHECK-LABEL: func.func @magnitude
 // CHECK-DAG: arith.maxsi {{.*}} : i64
 // CHECK-DAG: arith.minsi {{.*}} : i64

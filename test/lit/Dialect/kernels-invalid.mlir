@@ -1,7 +1,7 @@
 // RUN: penstock-opt %s --split-input-file --verify-diagnostics
 // REQUIRES: penstock-opt
 
-// What the verifier of kernels and the tensor type refuse.
+// Faults that the verifier of kernels and the tensor type refuse.
 
 // expected-error @below {{has the unknown kind "voxels"}}
 pipe.kernel @k "voxels" {

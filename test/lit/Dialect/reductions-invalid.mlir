@@ -1,7 +1,7 @@
 // RUN: penstock-opt %s --split-input-file --verify-diagnostics
 // REQUIRES: penstock-opt
 
-// What the verifiers of reductions, scans, groups and transforms refuse.
+// Faults that the verifiers of reductions, scans, groups and transforms refuse.
 
 // reduce, C1.
 func.func @reduce_takes_axes_away(%x: !pipe.tensor<u8[w=4]>) {

@@ -1,7 +1,7 @@
 // RUN: penstock-opt %s --split-input-file --verify-diagnostics
 // REQUIRES: penstock-opt
 
-// What the verifiers of tables, media and types refuse.
+// Faults that the verifiers of tables, media and types refuse.
 
 func.func @arguments_have_names(%p: !pipe.text) {
   // expected-error @below {{has 1 arguments and 0 names}}

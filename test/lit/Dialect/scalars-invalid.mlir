@@ -1,7 +1,7 @@
 // RUN: penstock-opt %s --split-input-file --verify-diagnostics
 // REQUIRES: penstock-opt
 
-// What the verifiers of scalar ops refuse.
+// Faults that the verifiers of scalar ops refuse.
 
 // constant, C1.
 func.func @a_tensor_has_elements() {

@@ -1,7 +1,7 @@
 // RUN: penstock-opt %s --split-input-file --verify-diagnostics
 // REQUIRES: penstock-opt
 
-// What the verifiers of branches, loops, views and outputs refuse.
+// Faults that the verifiers of branches, loops, views and outputs refuse.
 
 // choose, C1.
 func.func @choose_has_an_arm(%n: i64) {

@@ -1,7 +1,7 @@
 // RUN: penstock-opt %s --split-input-file --verify-diagnostics
 // REQUIRES: penstock-opt
 
-// What the verifiers of ops that move, join, map and resample refuse.
+// Faults that the verifiers of ops that move, join, map and resample refuse.
 
 // view, C3.
 func.func @a_size_for_each_dynamic_axis(%x: !pipe.tensor<u8[w=?]>) {

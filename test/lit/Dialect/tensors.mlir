@@ -1,7 +1,7 @@
 // RUN: penstock-opt %s | penstock-opt | FileCheck %s
 // REQUIRES: penstock-opt
 
-// What moves, joins, maps and resamples, written and read back.
+// Ops that move, join, map and resample, written and read back.
 
 // CHECK-LABEL: func.func @moves
 func.func @moves(%x: !pipe.tensor<u8[h=?, w=8, c=3]>, %top: i64, %fill: ui8, %n: i64) {

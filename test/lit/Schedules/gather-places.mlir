@@ -30,7 +30,7 @@ pipe.kernel @shares_places "pixels" {
   pipe.return %0 : !pipe.tensor<f32[c=16, k=40]>
 }
 
-// What lies outside is known of the place as well; the other coordinate differs for each element.
+// Whether the place lies outside is shared as well; the other coordinate differs for each element.
 // CHECK-LABEL: pipe.kernel @fills_outside
 pipe.kernel @fills_outside "pixels" {
 ^bb0(%x: !pipe.tensor<u8[h=16, w=16]>, %fill: ui8):

@@ -18,7 +18,7 @@ pipe.kernel @streams_rows "pixels" {
   pipe.return %1 : !pipe.tensor<u8[h=4, w=4, c=3]>
 }
 
-// What a window reads several times is stored, what only moves data is not.
+// A value that a window reads several times is stored, one that is only moved is not.
 // CHECK-LABEL: pipe.kernel @stores_what_a_window_reads
 pipe.kernel @stores_what_a_window_reads "pixels" {
 ^bb0(%x: !pipe.tensor<u8[w=16]>):
@@ -109,7 +109,7 @@ pipe.kernel @ends_rows_narrow "pixels" {
   pipe.return %0, %1, %2 : !pipe.tensor<f32[h=9, w=40]>, !pipe.tensor<f32[h=9, w=112]>, !pipe.tensor<f32[h=9, w=28]>
 }
 
-// What iterations read is stored before them, and within one as elsewhere.
+// A value that iterations read is stored before them, and within one as elsewhere.
 // CHECK-LABEL: pipe.kernel @stores_what_a_loop_reads
 pipe.kernel @stores_what_a_loop_reads "pixels" {
 ^bb0(%x: !pipe.tensor<u8[w=16]>, %n: i64):

@@ -13,7 +13,7 @@ pipe.kernel @spreads_elements "pixels" {
   pipe.return %0 : !pipe.tensor<u8[w=16]>
 }
 
-// What a window reads several times is stored first: one block in passes.
+// A value that a window reads several times is stored first: one block in passes.
 // CHECK-LABEL: pipe.kernel @stores_first "pixels" schedule {mapping = "block", threads = 256 : i64}
 pipe.kernel @stores_first "pixels" {
 ^bb0(%x: !pipe.tensor<u8[w=16]>):
@@ -100,7 +100,7 @@ pipe.kernel @makes_tiles "pixels" {
   pipe.return %1 : !pipe.tensor<u8[t=8, h=224, w=224, c=3]>
 }
 
-// What is stored reads each element once: nothing is copied. A window says how many rows a tile reads.
+// The stored map reads each element once: nothing is copied. The window decides how many rows a tile reads.
 // CHECK-LABEL: pipe.kernel @copies_nothing "pixels" schedule {mapping = "tile", rows = 17 : i64, threads = 256 : i64, tile = {h = 16 : i64}}
 pipe.kernel @copies_nothing "pixels" {
 ^bb0(%x: !pipe.tensor<u8[h=64, w=64]>):

@@ -1,7 +1,7 @@
 // RUN: penstock-opt %s --pipe-schedule-cpu=level=3 | FileCheck %s
 // REQUIRES: penstock-opt
 
-// What only the column decides is computed once for all rows.
+// A term that depends on the column alone is computed once for all rows.
 // CHECK-LABEL: pipe.kernel @terms_of_columns
 pipe.kernel @terms_of_columns "pixels" {
 ^bb0(%x: !pipe.tensor<f32[h=16, w=16, c=3]>, %by: f32):
@@ -74,7 +74,7 @@ pipe.kernel @keeps_cheap_terms "pixels" {
   pipe.return %0, %1 : !pipe.tensor<f32[h=16, w=16]>, !pipe.tensor<f32[h=2, w=16]>
 }
 
-// What a row's input decides is computed once for the row where it takes long; an addition is not.
+// A term that depends on a row's input alone is computed once for the row if it takes long; an addition is not.
 // CHECK-LABEL: pipe.kernel @terms_of_rows
 pipe.kernel @terms_of_rows "pixels" {
 ^bb0(%x: !pipe.tensor<f32[h=16, w=16]>, %s: !pipe.tensor<f32[h=16]>):

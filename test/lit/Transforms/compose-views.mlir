@@ -32,7 +32,7 @@ func.func @adds_scalars_up(%x: !pipe.tensor<u8[w=9]>, %a: i64, %b: i64) -> !pipe
   return %1 : !pipe.tensor<u8[w=2]>
 }
 
-// What stands elsewhere too, or turns an axis, is no part of a sum.
+// A scalar that stands elsewhere too, or turns an axis, is no part of a sum.
 // CHECK-LABEL: func.func @keeps_scalars_apart
 // CHECK-SAME: (%[[X:.*]]: !pipe.tensor<u8[h=9, w=9]>, %[[A:.*]]: i64, %[[B:.*]]: i64)
 func.func @keeps_scalars_apart(%x: !pipe.tensor<u8[h=9, w=9]>, %a: i64, %b: i64) -> !pipe.tensor<u8[h=2, w=2]> {

@@ -1,6 +1,6 @@
 // RUN: penstock-opt %s --split-input-file --pipe-fuse | FileCheck %s
 
-// What follows from the values of all samples alone is computed once; what a sample adds, for each.
+// A value of all samples' values alone is computed once; a value that a sample adds to, for each.
 // CHECK: pipe.kernel @k0
 // CHECK: pipe.kernel @k1 "pixels"
 // CHECK-NEXT: ^bb0(%[[ALL:.*]]: !pipe.tensor<f32[n=50, w=8]>):

@@ -96,7 +96,7 @@ pipe.pipeline @writes_a_repeat_out seed 0 substitute 0.0 {
 
 // -----
 
-// What a peer holds is a stage boundary, a scalar of a peer too.
+// A peer's value is a stage boundary, a scalar of a peer too.
 // CHECK: pipe.kernel @weights0
 // CHECK: pipe.kernel @k0
 // CHECK-LABEL: pipe.pipeline @boxes_scalars_of_peers
@@ -121,7 +121,7 @@ pipe.pipeline @boxes_scalars_of_peers seed 0 substitute 0.0 {
 
 // -----
 
-// What another sample reads is made whether or not this one takes the arm.
+// A value that another sample reads is made whether or not this one takes the arm.
 // CHECK-LABEL: pipe.pipeline @peers_read_inside_an_arm
 // CHECK: %[[SOFT:.*]] = pipe.launch @k0(%{{.*}}) scalars() {{.*}}:
 // CHECK: pipe.batch
@@ -159,7 +159,7 @@ pipe.pipeline @peers_read_inside_an_arm seed 0 substitute 0.0 {
 
 // -----
 
-// What an arm that does not run would find wrong is not wrong.
+// A check inside an arm that does not run cannot fail.
 // CHECK-LABEL: pipe.pipeline @a_check_asks_only_in_its_arm
 // CHECK: %[[RUNS:.*]] = pipe.compare ge
 // CHECK: %[[FITS:.*]] = pipe.compare lt

@@ -1,6 +1,6 @@
 // RUN: penstock-opt %s --pipe-fuse --canonicalize --split-input-file | FileCheck %s
 
-// What is left of a value without its mean is computed again, out of a cast that is, too; the
+// A value less its mean is computed again in the second kernel, out of a cast that is, too; the
 // mean is one number.
 // CHECK: pipe.kernel @k1 "pixels"
 // CHECK: ^bb0(%{{.*}}: !pipe.tensor<u8[w=80]>, %{{.*}}: !pipe.tensor<f32[]>):
@@ -67,7 +67,7 @@ pipe.pipeline @divisions_are_not seed 0 substitute 0.0 {
 
 // -----
 
-// What a kernel makes is as large: it is not stored for a copy.
+// A map of a kernel's result is as large as that: it is not copied, for which the result would be stored.
 // CHECK: pipe.kernel @k0 "pixels"
 // CHECK: pipe.window
 // CHECK: pipe.binary mul

@@ -42,7 +42,7 @@ pipe.pipeline @one_kernel seed 0 substitute 0.0 {
 
 // -----
 
-// What a reduction gives is read one level later, with the element: two
+// The result of a reduction is read one level later, with the element: two
 // kernels. The map that only the second reads waits for it.
 // CHECK: pipe.kernel @k0 "pixels"
 // CHECK: pipe.reduce

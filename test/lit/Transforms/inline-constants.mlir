@@ -58,7 +58,7 @@ func.func @parts_scalars_from_tensors(%i: i64, %x: !pipe.tensor<u8[w=4]>, %y: !p
   return %0#0, %0#1 : i64, !pipe.tensor<u8[w=4]>
 }
 
-// What a loop carries beside tensors is known in setup; its body still reads it.
+// A scalar that a loop carries beside tensors is known in setup; its body still reads it.
 // CHECK-LABEL: func.func @parts_carried_scalars
 func.func @parts_carried_scalars(%i: i64, %x: !pipe.tensor<u8[w=4]>, %a: ui8) -> (!pipe.tensor<u8[w=4]>, ui8) {
   // CHECK: %[[S:.*]] = pipe.repeat %arg0 bound 3(%arg2) : (ui8) -> ui8

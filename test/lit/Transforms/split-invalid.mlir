@@ -1,7 +1,7 @@
 // RUN: penstock-opt %s --pipe-split --split-input-file --verify-diagnostics
 // REQUIRES: penstock-opt
 
-// What setup computes cannot depend on pixels.
+// Values that setup computes cannot depend on pixels.
 pipe.pipeline @pixels seed 0 substitute 0.0 {
   %root = pipe.param "root" : !pipe.text
   %table = pipe.source "raw" (%root) named ["root"] columns {x = !pipe.tensor<i64[w=4]>} : !pipe.text

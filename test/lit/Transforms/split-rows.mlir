@@ -27,7 +27,7 @@ pipe.pipeline @p seed 0 substitute 0.0 {
 
 // -----
 
-// What samples compute of a row too is computed for it as well: neither has the other's block.
+// A value that samples and rows need is computed for both: neither has the other's block.
 // CHECK: pipe.kernel @setup "setup"
 // CHECK: %[[WEIGHT:.*]] = pipe.binary mul
 // CHECK: pipe.set_entry [[RESULT:[0-9]+]], %[[WEIGHT]] : f64

@@ -1,6 +1,6 @@
 // RUN: penstock-opt %s --pipe-split --canonicalize --cse --pipe-verify-kernels --split-input-file --verify-diagnostics | FileCheck %s
 
-// What picks a row is known before anything is fetched.
+// A value that picks a row is known before anything is fetched.
 // CHECK: pipe.kernel @select "select"
 // CHECK: %[[LENGTH:.*]] = pipe.entry 6 : i64
 // CHECK: %[[DRAW:.*]] = pipe.draw integer %{{.*}}(%{{.*}}, %[[LENGTH]]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What every draw means.
+// Known values of draws.
 #include "runtime/abi/random.h"
 #include <gtest/gtest.h>
 #include <limits>

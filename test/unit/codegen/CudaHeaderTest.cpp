@@ -142,7 +142,7 @@ TEST(CudaHeader, DrawsAreThoseOfTheHost) {
   }
 }
 
-/// What a run's bytes are taken for, wherever they stand, and as four numbers.
+/// Four bytes of a run as one word, wherever they stand, and as four numbers.
 TEST(CudaHeader, FourBytesAreAWord) {
   cuda::pst_run<uint8_t, 16> run = {};
   for (int i = 0; i < 16; ++i)

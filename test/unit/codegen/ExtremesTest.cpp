@@ -63,7 +63,7 @@ void compareAll(const char *type,
   using Bits = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
   const T inf = std::numeric_limits<T>::infinity(), nan = std::numeric_limits<T>::quiet_NaN(),
           signalling = std::bit_cast<T>(static_cast<Bits>(std::bit_cast<Bits>(inf) + 1));
-  // What there is to choose from: zeros mostly; NaN mostly; nothing above, or below, a zero.
+  // Values to choose from: zeros mostly; NaN mostly; nothing above, or below, a zero.
   const std::vector<std::vector<T>> kinds = {{T(0), -T(0), T(0), -T(0), nan, T(-1)},
                                              {nan, -nan, signalling, nan, -T(0), T(0), T(-2)},
                                              {-T(0), T(-1), -T(0), -inf, nan},

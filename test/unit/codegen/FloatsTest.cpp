@@ -258,7 +258,7 @@ TEST_P(Floats, MultiplyBytesByAnyFactor) {
   }
 }
 
-// What is known of elements in scratch is what was stored there, of all of them.
+// The range of elements in scratch is that of all values that were stored there.
 TEST_P(Floats, KnowWhatScratchHolds) {
   const std::string byte = "!pipe.tensor<u8[w=37]>", real = "!pipe.tensor<f32[w=37]>";
   auto code = compile("pipe.kernel @k \"pixels\" {\n^bb0(%x: " + byte + ", %z: " + byte +

@@ -140,7 +140,7 @@ TEST_F(NvrtcTest, TakesExamplesForEveryGeneration) {
   }
 }
 
-/// What stands first behind `ld.` and the like: the memory, where the access is not generic.
+/// Returns the words behind `ld.` and the like: the memory space, where the access is not generic.
 std::set<std::string> spacesOf(const std::string &ptx) {
   std::set<std::string> spaces;
   for (llvm::StringRef rest = ptx; !rest.empty();) {

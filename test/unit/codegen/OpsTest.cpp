@@ -158,7 +158,7 @@ TEST_P(Ops, RoundsLongIntegersOnce) {
     EXPECT_EQ(y[i], expected[i]) << x[i];
 }
 
-// What bytes can become is known: both bounds are clamped where they can be passed.
+// The range of results on bytes is known: both bounds are clamped where they can be passed.
 TEST_P(Ops, SaturatesWhereBytesCanPassABound) {
   std::vector<uint8_t> bytes(256);
   std::iota(bytes.begin(), bytes.end(), static_cast<uint8_t>(0));
@@ -829,7 +829,7 @@ std::string shiftedBy(const std::string &how, const std::string &tensor) {
          "pipe.return %0 : " + tensor + "\n}";
 }
 
-// What lies outside is told apart by floor and the border alone.
+// Places outside are told apart by floor and the border alone.
 TEST_P(Ops, GathersTheNearestElement) {
   auto code = compile(shiftedBy("nearest reflect", "!pipe.tensor<i32[w=40]>"));
   std::vector<int32_t> x(40 + 16), y(40);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the shim sees: races that no order of threads shows, what nobody wrote, what lies in no
-// buffer. Each fault is planted in a kernel by hand, beside the kernel without it.
+// Faults that the shim reports: races that no order of threads shows, reads of memory that nobody
+// wrote
+// or of none at all. Each is planted in a kernel by hand, beside the kernel without it.
 
 #include "runtime/abi/kernel.h"
 #include "test/differential/ShimLibrary.h"
@@ -159,7 +160,7 @@ const ShimLibrary *library() {
   return made.get();
 }
 
-/// What the callbacks said, and what was counted.
+/// Runs a kernel. Returns the fault that the callbacks reported; adds to `counts`.
 std::string run(const std::string &name, unsigned blocks, int order,
                 pst_shim_counts *counts = nullptr) {
   alignas(64) int32_t in[64], out[64] = {}, total[2] = {};

@@ -42,7 +42,7 @@ struct Endless final : PassWrapper<Endless, OperationPass<ModuleOp>> {
   }
 };
 
-/// What the pass says, with the place.
+/// Returns the pass's messages, with their places.
 std::string messagesOf(std::unique_ptr<Pass> pass) {
   MLIRContext context(MLIRContext::Threading::DISABLED);
   context.loadDialect<pipe::PipeDialect>();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What users of Python's libraries type, and what they are told first.
+// Habits of users of Python's libraries, and the first message for each.
 //
 // test/dsl/habits.txt is a table: a text, which stands in place of `$` in one of the
 // templates below, and under it the first message, with its column and the text there.
@@ -97,7 +97,7 @@ TEST(Habits, firstMessagesOfTheTable) {
     std::ofstream(path, std::ios::binary) << out;
 }
 
-/// What is hinted at exists: all of it compiles.
+/// The hints exist: all of them compile.
 TEST(Habits, hintsCompile) {
   EXPECT_GE(dsl::otherNames().size(), 100u);
   std::string lets = "let a = f32(x)\n  let b = a\n"

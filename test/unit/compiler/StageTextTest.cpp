@@ -53,7 +53,7 @@ std::string emit(const Program &program, const std::string &stage) {
   return {data, length};
 }
 
-/// What a line looks like without its numbers and names.
+/// Returns a line without its numbers and names.
 std::string kindOf(const std::string &line) {
   static const std::regex names("%[A-Za-z0-9_$.#:]*"), numbers("-?[0-9]+");
   return std::regex_replace(std::regex_replace(line, names, "%"), numbers, "0");
@@ -85,7 +85,7 @@ std::vector<Mutant> mutantsOf(const std::vector<std::string> &lines) {
 
 enum Outcome { compiled, refused, crashed };
 
-/// What becomes of a text, in a process of its own.
+/// Compiles a text in a process of its own, and returns how that ended.
 Outcome outcomeOf(const std::string &text, const std::string &stage) {
   const pid_t child = fork();
   if (child == 0) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the tests of dsl share: files under test/dsl, a library that is a fake.
+// Inputs of the tests of dsl: files under test/dsl, a library that is a fake.
 #pragma once
 
 #include "dsl/Sema/Check.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What users do wrong, and every word of what they are told.
+// Mistakes of users, and every word of the messages about them.
 //
 // test/dsl/mistakes/<class>/<name>.pipe is the mistake, <name>.txt the messages. Set
 // PENSTOCK_UPDATE_GOLDEN=1 to write the texts anew, and read the difference.

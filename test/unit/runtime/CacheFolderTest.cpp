@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What goes from a folder of the cache, and what stays.
+// Cleaning of a cache folder: the files that are removed, and those that stay.
 #include "runtime/core/CacheFolder.h"
 #include "runtime/core/FakeFileSystem.h"
 #include "runtime/core/RealFileSystem.h"

@@ -75,7 +75,7 @@ TEST(Csv, AnyBytesEnd) {
     std::vector<CsvCell> cells;
     size_t rows = 0;
     for (auto more = reader.next(cells); more && *more; more = reader.next(cells)) {
-      // What was found once is found again at its place.
+      // A row is found again at its place.
       CsvReader again(all, separator);
       std::vector<CsvCell> same;
       again.seek(reader.rowStart());

@@ -110,7 +110,7 @@ TEST_F(Real, RefusesLinksThatLeaveTheRoot) {
   EXPECT_EQ((*listed)[1].link, Link::Outside);
 }
 
-/// What files say of links, with `root` and `other` opened, real or not.
+/// Checks the messages about links, with `root` and `other` opened, on real files or fake ones.
 template <class Files> void checkLinks(Files &files, const std::string &base) {
   auto message = [&](const std::string &name) {
     const auto info = files.stat(base + "/root/" + name);

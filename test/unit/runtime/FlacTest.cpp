@@ -47,7 +47,7 @@ struct Options {
   bool saysLength = true, seekTable = false;
 };
 
-/// What the encoder writes, which it goes back to when it knows the length.
+/// The encoder's output; it seeks back when it knows the length.
 struct Written {
   Bytes bytes;
   size_t at = 0;

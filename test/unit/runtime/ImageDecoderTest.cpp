@@ -237,7 +237,7 @@ TEST(ImageDecoder, DamagedFilesNeverLeaveTheirBytes) {
         EXPECT_FALSE(message.empty());
         ++refused;
       }
-      // What holds for the file as a whole does not depend on the region.
+      // The result for the file as a whole does not depend on the region.
       if (!decoder.checkEnd(file, stats))
         EXPECT_FALSE(message.empty());
     }

@@ -137,7 +137,7 @@ TEST_F(Folder, LinksOutOfTheRootsAreRefusedByName) {
   EXPECT_EQ(failure(), "/data/cat/1.jpg is a link to /pool/bee/1.jpg, outside of the opened "
                        "folders; `--allow /pool/bee` opens it");
   files.remove("/data/cat/1.jpg");
-  // What would be no row is not looked at.
+  // Links that would be no row are not followed.
   files.addLink("/data/note.txt", "/pool/bee/1.jpg");
   files.addLink("/data/cat/note.txt", "/pool/bee/1.jpg");
   EXPECT_EQ(names(*open()), expectedNames);
@@ -163,7 +163,7 @@ TEST_F(Folder, LinksIntoOpenedFoldersAreFollowed) {
 }
 
 TEST_F(Folder, AnIndexOfOtherRootsIsNotTaken) {
-  // What is kept of a file system that opens the pool is of no use without.
+  // An index kept by a file system that opens the pool is of no use without.
   TempFolder temp;
   std::filesystem::create_directories(temp.path() + "/data/cat");
   std::filesystem::create_directories(temp.path() + "/pool");

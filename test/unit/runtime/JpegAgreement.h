@@ -64,7 +64,8 @@ struct JpegWays {
   uint64_t maxPixels = 1 << 22;
 };
 
-/// What is different between our decoder and libjpeg's, or nothing. `stats` are ours.
+/// Returns the difference between our decoder and libjpeg's; empty if there is none. `stats` are
+/// ours.
 inline std::string jpegDisagreement(std::span<const uint8_t> file,
                                     const penstock::runtime::Region &region,
                                     penstock::runtime::PixelFormat format, const JpegWays &ways,

@@ -51,7 +51,7 @@ struct JpegCorpus : testing::Test {
   std::set<std::string> samplings, quantisations;
   int files = 0, huffman = 0, own = 0, indexed = 0, regions = 0, damaged = 0;
 
-  /// What a command says is shown where it fails: cjpeg has a word of caution for
+  /// Runs a command and shows its output if it fails: cjpeg has a word of caution for
   /// every quality below 25.
   bool run(const std::string &command) {
     const std::string said = folder.path() + "/said";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What tests of the own entropy decoder expect of it.
+// Expectations on our own entropy decoder.
 #pragma once
 
 #include "test/unit/runtime/JpegAgreement.h"

@@ -141,7 +141,7 @@ inline std::vector<uint8_t> rawJpeg(JpegRecipe recipe, int width, int height,
   });
 }
 
-/// What libjpeg gives for the whole file, row by row, with its defaults.
+/// Decodes the whole file with libjpeg, row by row, with its defaults.
 inline std::vector<uint8_t> plainDecode(const std::vector<uint8_t> &file, J_COLOR_SPACE space) {
   jpeg_decompress_struct info;
   jpeg_error_mgr errors;

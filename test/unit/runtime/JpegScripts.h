@@ -93,7 +93,7 @@ inline std::vector<jpeg_scan_info> randomScans(const JpegRecipe &recipe, std::mt
   return script;
 }
 
-/// What no decoder minds: fill bytes before markers, comments and applications'
+/// Adds oddities that decoders accept: fill bytes before markers, comments and applications'
 /// segments, stray bytes and markers without contents between segments, tables that
 /// are written again, bytes behind the image.
 inline std::vector<uint8_t> withLiberties(const std::vector<uint8_t> &file, std::mt19937 &random) {

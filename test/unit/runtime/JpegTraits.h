@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What kind of file a JPEG is, in libjpeg's words: what a corpus counts.
+// Traits of a JPEG file, in libjpeg's words: a corpus counts them.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a kernel on a device is told of a sample.
+// Launch records of samples.
 
 #include "runtime/core/LaunchRecord.h"
 

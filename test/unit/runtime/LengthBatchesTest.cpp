@@ -197,7 +197,7 @@ TEST(LengthBatches, RanksHaveAsManyAndNoneIsEmpty) {
       const Batches taken = epochOf(plan, 1, 0, 0, rounds * world);
       for (const auto &batch : taken)
         EXPECT_FALSE(batch.empty());
-      // What comes again has positions of its own, and is the epoch's first batches.
+      // Repeated batches have positions of their own, and are the epoch's first ones.
       std::set<int64_t> positions;
       for (int64_t i = 0; i < rounds * world; ++i)
         EXPECT_TRUE(positions.insert(plan.batch(1, 0, i).first).second);

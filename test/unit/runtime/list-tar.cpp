@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the runtime finds in tar files, for comparison with the programs that wrote them.
+// Lists tar files as the runtime reads them, for comparison with the programs that wrote them.
 //
 //   list-tar FILE...
 //

@@ -105,7 +105,7 @@ def gnu_tar(members, form, folder):
                            "-cf", archive], input=names, capture_output=True)
     with open(archive, "rb") as file:
         data = file.read()
-    # What a form has no room for, tar names and leaves out; what it wrote, it lists.
+    # tar reports members that a form has no room for and leaves them out; it lists the written ones.
     left_out = done.returncode != 0
     listed = set(tarfile.open(fileobj=io.BytesIO(data), errors="surrogateescape").getnames()) if left_out else None
     return data, [member for member in members if not left_out or os.fsdecode(member[0]) in listed]

@@ -145,7 +145,7 @@ void waitFor(const std::atomic<int> &calls) {
     std::this_thread::yield();
 }
 
-// What is stopped is neither a bad sample nor delivered.
+// A stopped sample is neither bad nor delivered.
 TEST(Cancel, StopsKernelsThatRun) {
   const int64_t threads = threadCount();
   MemoryTable table(40);
@@ -185,7 +185,7 @@ TEST(Cancel, StopsASingleSample) {
   other.join();
 }
 
-// What runs ahead is dropped, and does not hold up what comes.
+// Batches that run ahead are dropped, and do not hold up the next ones.
 TEST(Cancel, ARestoreStopsKernelsThatRun) {
   MemoryTable table(40);
   Calls calls;

@@ -52,7 +52,8 @@ private:
     size_t steps = 0;
   };
 
-  /// What a sample takes, the last first up to each barrier of its blocks.
+  /// Runs a sample's steps, the last first up to each barrier of its blocks. Returns a fault, or
+  /// "".
   std::string run(const FakeLaunch &launch, const Joined &all) {
     if (launch.blocks > PST_MAX_JOINED_BLOCKS)
       return "a sample has too many blocks that wait for each other";

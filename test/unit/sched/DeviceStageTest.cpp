@@ -278,7 +278,7 @@ TEST(DeviceStage, SamplesReadEachOther) {
   const MemoryTable table(23);
   SessionOptions options = table.options();
   options.last = LastBatch::Keep;
-  // What they read, the device has made, or the host.
+  // The values that they read were made by the device, or by the host.
   for (size_t first : {0, 1, 2, 4})
     expectTheHostsSamples(joinedPipeline(), options, 8, first);
 }

@@ -382,7 +382,7 @@ TEST(GivenRows, AreAskedForLazilyAndResumed) {
       }
 }
 
-// What was done ahead for an epoch is of rows that the caller may not give again.
+// Work done ahead for an epoch is of rows that the caller may not give again.
 TEST(GivenRows, OfAnEpochThatStartsAnewAreGivenAnew) {
   MemoryTable table(10);
   SessionOptions options = table.options();

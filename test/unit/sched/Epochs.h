@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a session delivers, as text.
+// Samples that a session delivers, as text.
 #pragma once
 
 #include "runtime/sched/Session.h"
@@ -12,7 +12,7 @@ namespace penstock::test {
 
 using namespace penstock::runtime;
 
-/// What next() said, one line per sample.
+/// Results of next(), one line per sample.
 struct Epoch {
   std::vector<std::string> samples; // "position row hash"
   std::string error;

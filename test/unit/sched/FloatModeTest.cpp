@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is computed for a sample does not depend on the mode of whoever asks for it.
+// Independence of samples from the floating-point mode of the caller's thread.
 #include "runtime/sched/Workers.h"
 
 #include <cfenv>

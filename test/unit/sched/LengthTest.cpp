@@ -471,7 +471,7 @@ TEST(Lengths, HeadersAreReadAgainWhereFilesHaveChanged) {
   SessionOptions options = without;
   options.cacheFolder = "/cache";
   const auto batches = openedWith(files, without).second;
-  // What is read of them is beside that of the folder's index and of this one.
+  // Few reads remain: of the folder's index and of this one.
   const auto first = openedWith(files, options), second = openedWith(files, options);
   EXPECT_EQ(first.second, batches);
   EXPECT_EQ(second.second, batches);
@@ -487,7 +487,7 @@ TEST(Lengths, HeadersAreReadAgainWhereFilesHaveChanged) {
   EXPECT_EQ(changed.first, second.first + 1);
   EXPECT_EQ(openedWith(files, options), std::pair(second.first, changed.second));
 
-  // What has changed just now may change again without another time.
+  // A file that has changed just now may change again without another time.
   using namespace std::chrono;
   files.setModified("/data/cat/a.jpg",
                     duration_cast<nanoseconds>(system_clock::now().time_since_epoch()).count());

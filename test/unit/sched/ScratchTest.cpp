@@ -36,7 +36,7 @@ TEST(Scratch, WhatIsTooMuchDoesNotDependOnEarlierSamples) {
   }
 }
 
-// What was given back is no longer held where the next piece needs the room.
+// Memory that was given back is no longer held where the next piece needs the room.
 TEST(Scratch, APieceThatWasGivenBackLeavesRoomForOthers) {
   ScratchLimits limits{.share = 16 * mega, .cap = 64 * mega, .large = {}};
   Scratch scratch(limits, 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What only some pipelines need: samples that read each other, branches, ragged
+// Features of some pipelines only: samples that read each other, branches, ragged
 // outputs, other memory orders, temporaries of any size.
 #include "test/unit/runtime/JpegFiles.h"
 #include "test/unit/sched/Pipelines.h"
@@ -91,8 +91,8 @@ int32_t readerKernel(pst_kernel_args *args) {
   return 0;
 }
 
-// What no sample has a part in is made anew until the same numbers have come twice. In an arm that
-// a sample does not take it is left alone; of another number, what reads it is made again, too.
+// A constant step is run until the same numbers have come twice. A sample that does not take its
+// arm leaves its result alone; where its number changes, steps that read it are run again, too.
 TEST(Stages, ConstantStepsRunOnceForAThread) {
   struct Case {
     std::vector<int64_t> values; ///< of the rows, and with them the first step's number
@@ -535,7 +535,7 @@ TEST(Stages, ASampleOverItsMemoryIsABadSample) {
             "a temporary needs 16777217 bytes, more than a sample may take");
 }
 
-// What was in the room before is not delivered.
+// Bytes that were in the buffer before are not delivered.
 TEST(Stages, ACodecIsAStep) {
   Pipeline p = settingUp([](pst_kernel_args *) -> int32_t { return 0; });
   const int image = p.buffer(plan::BufferKind::temporary, DType::u8, {9, 10, 3});

@@ -269,7 +269,7 @@ TEST(Transfer, AChangeThatFailsLeavesTheLevelBefore) {
         failed += !status;
         const Epoch rest = readEpoch(*session);
         found.samples.insert(found.samples.end(), rest.samples.begin(), rest.samples.end());
-        // What fails behind the change fails a batch, or a copy for a hash, and says so.
+        // A call that fails behind the change fails a batch, or a copy for a hash, and says so.
         const bool isSaid = status && (!rest.error.empty() || hasNoHash(found.samples));
         EXPECT_TRUE(isSaid || found.samples == expected.samples) << function << " " << call;
       }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a decode delivers.
+// Results of a decode.
 #include "test/unit/stdlib/OneSample.h"
 
 using namespace penstock::reference;
