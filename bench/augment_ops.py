@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What bench/augment_cpu measures: the operators of `vision` as stages of a pipeline, and three recipes."""
+"""Workloads of bench/augment_cpu: the operators of `vision` as stages of a pipeline, and three recipes."""
 
 OPERATORS = {
     "crop": "crop(16, 16, 192, 192)",

@@ -390,7 +390,7 @@ def print_table(header, rows):
 
 
 def peers_status():
-    """What bench/setup-peers installed, and what it could not."""
+    """The status of each peer as bench/setup-peers wrote it: installed, or the reason it is not."""
     try:
         return json.loads((DATA / "peers-status.json").read_text())["peers"]
     except (OSError, ValueError, KeyError):

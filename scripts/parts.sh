@@ -1,4 +1,4 @@
-# What scripts/test and scripts/soak share. Sourced, in the root of the tree.
+# Parts shared by scripts/test and scripts/soak. Sourced, in the root of the tree.
 jobs=$(nproc)
 
 # Vectors cross between parts that are instrumented and those that are not (LLVM,

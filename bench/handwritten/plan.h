@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the setup of the imagenet chain computes: Pillow's weights, and for each
+// Setup of the imagenet chain: Pillow's weights, and for each
 // instruction set tables in the order in which its kernel reads them.
 #pragma once
 

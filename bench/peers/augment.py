@@ -156,7 +156,7 @@ def table_finish():
 
 
 def opencv(job):
-    """What a careful person writes with OpenCV's functions: tables for what one byte decides."""
+    """The operators as a careful person writes them with OpenCV's functions: with tables for results that depend on one byte."""
     import cv2
     import numpy
     cv2.setNumThreads(1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every peer's function returns, and the draws they share."""
+"""The interface of a peer, and the draws that all peers share."""
 
 import dataclasses
 import math

@@ -179,8 +179,8 @@ def fusion(job):
     return peer_of(session, "f16 CHW", batches=4, fixed_box=fixed_box if job["pipeline"] == "ten" else None)
 
 
-# What the rows of a chain's draws hold, in the order of bench/kernel_data.py;
-# also the names of the columns and of their parameters.
+# Columns of the rows of a chain's draws, in the order of bench/kernel_data.py;
+# also the names of their parameters.
 COLUMNS = {"imagenet": ("top", "left", "height", "width", "flipped"), "cifar": ("dy", "dx", "flipped"),
            "colour": ("brightness", "contrast", "saturation")}
 

@@ -117,7 +117,7 @@ def images_of(batch):
 
 
 def loop(batches):
-    """What a trainer does, without its step."""
+    """A trainer's loop without its step. Returns the number of samples."""
     samples = 0
     for batch in batches:
         samples += len(images_of(batch))

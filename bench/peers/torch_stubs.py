@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 
-# What every Debian has; these are never replaced.
+# Libraries that every Debian has; these are never replaced.
 SYSTEM = re.compile(r"(libc|libm|libdl|librt|libpthread|libstdc\+\+|libgcc_s|libgomp|ld-linux.*"
                     r"|libz|libutil|libgfortran|libquadmath)\.so")
 CUDA_NAME = re.compile(r"(cu|nccl|nvrtc|nvshmem|nvtx|nvJit|__cuda|nvjit|nvml|__nv)")
