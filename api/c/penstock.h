@@ -65,7 +65,7 @@ typedef enum pst_status {
   PST_NO_ROWS = 5
 } pst_status;
 
-/* The version of this header. A function that was not there in 0.1 says since when it is. */
+/* The version of this header. Functions added after 0.1 say since when they exist. */
 #define PST_VERSION_MAJOR 0
 #define PST_VERSION_MINOR 2
 #define PST_VERSION_PATCH 0
@@ -73,7 +73,7 @@ typedef enum pst_status {
 #define PST_VERSION_OF(major, minor, patch) (((major) * 1000 + (minor)) * 1000 + (patch))
 #define PST_VERSION PST_VERSION_OF(PST_VERSION_MAJOR, PST_VERSION_MINOR, PST_VERSION_PATCH)
 
-/* The version of the library, such as "0.2.0". */
+/* Returns the version of the library, such as "0.2.0". */
 PST_API const char *pst_version(void);
 
 /*===--- compiling ---------------------------------------------------------===*/
@@ -110,14 +110,14 @@ typedef struct pst_compile_options {
   /* Not 0: stop after checking; the program cannot be run. */
   int check_only;
   /* "sm_80,sm_90": kernels of pixels are compiled for such GPUs, and PTX of the oldest for
-   * later ones; "native": for this machine's GPU 0. What is decoded then crosses to the GPU,
-   * and what no GPU code can be made of stays on the host, with what it reads. Needs NVRTC. NULL:
-   * all runs on the host. */
+   * later ones; "native": for this machine's GPU 0. Decoded media then cross to the GPU; kernels
+   * that cannot be compiled for one stay on the host, with the kernels they read. Needs NVRTC.
+   * NULL: all runs on the host. */
   const char *gpu;
-  /* Where values cross to the GPU. "pixels" (NULL): what is decoded does; "planes": the same, but
-   * JPEG files as luma and chroma, of which the GPU makes pixels; "resampled": the host
-   * resamples and warps, too, and what has its final grid crosses; "final": the host runs all
-   * kernels, and outputs cross that stand `on gpu`. Never changes a result. Without `gpu`
+  /* Where values cross to the GPU. "pixels" (NULL): as decoded media; "planes": the same, but
+   * JPEG files as luma and chroma, which the GPU converts to pixels; "resampled": the host
+   * resamples and warps, too, and values on their final grid cross; "final": the host runs all
+   * kernels, and the outputs `on gpu` cross. Never changes a result. Without `gpu`
    * kernels are cut alike, and all run on the host.
    *
    * "all": the program has the code for each, begins where "auto" would, and
@@ -129,8 +129,8 @@ typedef struct pst_compile_options {
    *
    * Since 0.2. */
   const char *transfer;
-  /* JSON: what the machine does in a second, and what its data are like, for "auto" (docs/cuda.md
-   * says what it holds). NULL: 16 threads and one GPU of 2023.
+  /* JSON: the machine's rates and typical sizes of its data, for "auto" (docs/cuda.md lists the
+   * entries). NULL: 16 threads and one GPU of 2023.
    *
    * Since 0.2. */
   const char *machine;
@@ -187,8 +187,8 @@ PST_API pst_status pst_compile_bundle(const char *text, size_t length, const cha
 PST_API pst_status pst_program_load(const char *path, const pst_parameter *parameters,
                                     size_t parameter_count, pst_program **out_program);
 
-/* Warnings and errors as text, each with its place, its line and a caret; empty
- * where there are none. */
+/* Returns warnings and errors as text, each with its place, its line and a caret; ""
+ * if there are none. Never NULL. */
 PST_API const char *pst_program_messages(const pst_program *program);
 /* The same as a JSON array. */
 PST_API const char *pst_program_messages_json(const pst_program *program);
@@ -205,14 +205,14 @@ PST_API size_t pst_program_parameter_count(const pst_program *program);
 /* `index` < pst_program_parameter_count(). */
 PST_API const pst_parameter_info *pst_program_parameter(const pst_program *program, size_t index);
 
-/* The name of the pipeline; NULL after an error. */
+/* Returns the name of the pipeline; NULL after an error. */
 PST_API const char *pst_program_name(const pst_program *program);
-/* Whether the code came from the cache. */
+/* Returns not 0 if the code came from the cache. */
 PST_API int pst_program_from_cache(const pst_program *program);
 
-/* What the compiler made of the program, at a stage: "ast", "pipe", "pipe-opt",
+/* Prints the program at a stage of the compiler: "ast", "pipe", "pipe-opt",
  * "kernels", "schedule", "loops", "llvm", "asm" (text), "obj" (an ELF object
- * file), "cuda" (the kernels as CUDA C++), or what NVRTC makes of that: "ptx:sm_90"
+ * file), "cuda" (the kernels as CUDA C++), or as NVRTC compiles that: "ptx:sm_90"
  * (text) or "cubin:sm_90", for an architecture; without one, for sm_75. Compiles
  * again up to that stage.
  *
@@ -222,43 +222,44 @@ PST_API int pst_program_from_cache(const pst_program *program);
  * Thread safety: one call at a time per program. */
 PST_API pst_status pst_program_emit(pst_program *program, const char *stage, const char **out_data,
                                     size_t *out_length);
-/* What was fused, what not and why, in words. As pst_program_emit(). */
+/* Explains which ops were fused into kernels, and why others were not. As
+ * pst_program_emit(). */
 PST_API pst_status pst_program_explain(pst_program *program, const char **out_text);
-/* The program as a graph, for a picture of it. A JSON object:
+/* Returns the program as a graph, for a picture of it. A JSON object:
  *
  *   version   1
  *   pipeline  its name
  *   summary   how many kernels there are, and what they read and write
- *   place     what runs where
+ *   place     the device of each part
  *   boxes     in the order in which they run, objects:
  *     number, kind  `kind` is "source", "decode", "kernel" or "output"
  *     title, place  the user's operators, and their lines of the file
- *     lines         what is done, in words
+ *     lines         its steps, in words
  *     kernels       the names of the kernels in it, its small tables' last
  *     launches      how many run for a sample where all branches are taken
- *     in            what flows in: objects with from (a number), what (a type),
+ *     in            edges into the box: objects with from (a number), what (a type),
  *                   bytes, and not_fused (why the two are not one kernel, or "")
  *
  * As pst_program_emit(). */
 PST_API pst_status pst_program_overview(pst_program *program, const char **out_json);
 
-/* What each level of `transfer` costs, as JSON: by imagined samples, whose draws are drawn and
- * whose headers are typical, on the machine of `pst_compile_options::machine`. An object:
+/* Estimates the costs of each level of `transfer`, from simulated samples with random draws and
+ * typical headers, on the machine of `pst_compile_options::machine`. A JSON object:
  *
  *   version    1
  *   pipeline   its name
  *   machine    its name; `threads` and `gpu_share` are of it, too
  *   auto       the level that "auto" takes
  *   levels     in order, objects with name, and for a sample on average:
- *     crossing            what crosses to the GPU: objects with type, from (the user's
- *                         operators), bytes, and planes (true) of what is luma and chroma
+ *     crossing            values that cross to the GPU: objects with type, from (the user's
+ *                         operators), bytes, and planes (true) if they are luma and chroma
  *     bytes, bytes_back   their sum, and of outputs that the GPU makes and the host delivers
  *     host                decoded (elements), operations, kernels, seconds (of all threads)
  *     bus                 seconds
  *     gpu                 operations, bytes (that kernels read and write), launches (for a
  *                         batch), seconds (in the loader's share of its time)
- *     limit               "host", "bus" or "gpu": which takes longest
- *     samples_per_second  that it lets through
+ *     limit               "host", "bus" or "gpu": the one that takes longest
+ *     samples_per_second  at this limit
  *
  * As pst_program_emit(). Since 0.2. */
 PST_API pst_status pst_program_transfers(pst_program *program, const char **out_json);
@@ -282,9 +283,8 @@ PST_API void pst_program_release(pst_program *program);
 PST_API pst_status pst_format(const char *text, size_t length, const char *file_name,
                               pst_text **out_text);
 
-/* What can be called in a .pipe file: the functions and constants of the
- * library, and the intrinsics that it stands on. A JSON array of objects, by
- * module, in the order of their text:
+/* Lists the functions and constants of the library, and the intrinsics that it is
+ * written in. A JSON array of objects, by module, in the order of their text:
  *
  *   name, module  strings; the module of an intrinsic is "intrinsics"
  *   kind          "function", "constant", "intrinsic" or "draw"
@@ -296,7 +296,8 @@ PST_API pst_status pst_format(const char *text, size_t length, const char *file_
  * As pst_format(); there are no messages about the text. */
 PST_API pst_status pst_operators(pst_text **out_text);
 
-/* Ends with NUL, which pst_text_length() does not count; "" after an error. */
+/* Returns the text. It ends with NUL, which pst_text_length() does not count; "" after an
+ * error. */
 PST_API const char *pst_text_data(const pst_text *text);
 PST_API size_t pst_text_length(const pst_text *text);
 /* As pst_program_messages() and pst_program_messages_json(). */
@@ -363,8 +364,8 @@ PST_API pst_status pst_pack(const char *path, const char *out, const pst_prepare
 
 /*===--- sessions ----------------------------------------------------------===*/
 
-/* Where the kernels run that were compiled for a GPU, and where outputs lie that stand `on gpu`; a
- * session of a program that has either takes GPU `device_number`, AUTO or CUDA alike. CPU delivers
+/* The device of kernels that were compiled for a GPU, and of outputs `on gpu`: a session of a
+ * program that has either takes GPU `device_number`, AUTO or CUDA alike. CPU delivers
  * all outputs in the host's memory, and takes no program whose kernels were compiled for a GPU. */
 typedef enum pst_device { PST_DEVICE_AUTO = 0, PST_DEVICE_CPU = 1, PST_DEVICE_CUDA = 2 } pst_device;
 
@@ -394,12 +395,11 @@ typedef struct pst_memory_column {
 /* A row of an `external_source` in the making. It lives during the call of pst_read_row. */
 typedef struct pst_row pst_row;
 
-/* Says with pst_row_...() what row `number` of a table holds. What it hands over is copied, so
- * that it needs to live until the call returns only (of pst_row_file(), the name).
+/* Sets the columns of row `number` of a table with pst_row_...(). All values (of pst_row_file(),
+ * the name) are copied, and need to live until that call returns only.
  *
- * 0: done. Else the row cannot be used, and neither where pst_row_fail() or a pst_row_...()
- * that failed says so: it becomes a bad sample with that message, and is replaced or ends the
- * epoch as `on_error` says.
+ * Returns 0 when done. Any other number, pst_row_fail() and a pst_row_...() that fails make the
+ * row a bad sample with that message, which is replaced or ends the epoch as `on_error` says.
  *
  * Called on threads of the session that fetch, and on that of pst_session_sample(), for rows in
  * any order, ahead of the batch that they are for, and again where a row is needed again. It may
@@ -414,8 +414,8 @@ typedef struct pst_memory_bytes {
   const int64_t *sizes;
 } pst_memory_bytes;
 
-/* The rows of an `external_source`: its columns and their types stand in the pipeline. What lies
- * in memory is taken from there; `read` is asked for the rest, or NULL where there is none. */
+/* The rows of an `external_source`, which declares its columns and their types in the pipeline.
+ * Columns in memory are read from there; `read` sets all others, and is NULL if there are none. */
 typedef struct pst_external_table {
   int64_t length; /* rows: 1 to 2^48 */
   pst_read_row read;
@@ -430,8 +430,8 @@ typedef struct pst_external_table {
   size_t column_count;
 } pst_external_table;
 
-/* What happens when the caller holds all batches that there is memory for, which are
- * twice `prefetch`, and asks for another. */
+/* The result of asking for a batch while the caller holds all that there is memory for, which
+ * are twice `prefetch`. */
 typedef enum pst_held {
   PST_HELD_ERROR = 0, /* PST_ERROR; release one and call again */
   /* Memory is taken for one more, as long as all together stays within
@@ -444,13 +444,13 @@ typedef enum pst_order {
   PST_ORDER_CALLER = 1    /* by pst_session_push_rows(); PST_NO_ROWS where there are none */
 } pst_order;
 
-/* What becomes of the rows that fill no batch at the end of an epoch. */
+/* Treatment of the rows that fill no whole batch at the end of an epoch. */
 typedef enum pst_last {
   PST_LAST_PIPELINE = 0, /* as the pipeline's text says */
   PST_LAST_DROP = 1,     /* they are left out */
   PST_LAST_KEEP = 2,     /* a smaller batch; ranks may differ by a sample, and one may have none */
   /* A smaller batch, for which the epoch's first rows come again, so that all ranks have
-   * as many samples: what PyTorch's DistributedSampler does. */
+   * as many samples, as PyTorch's DistributedSampler does. */
   PST_LAST_PAD = 3
 } pst_last;
 
@@ -461,8 +461,8 @@ typedef enum pst_last {
  *
  * Called by pst_session_next() and pst_session_next_within(), on their thread, for as
  * many batches as are worked on ahead; for an epoch beyond the current one once the
- * rows of this one have ended. It may call pst_session_cancel(), pst_session_state()
- * and what gives numbers, for this session. */
+ * rows of this one have ended. For this session it may call pst_session_cancel(),
+ * pst_session_state() and functions that return numbers, such as pst_session_statistics(). */
 typedef int64_t (*pst_next_rows)(void *context, uint32_t epoch, int64_t *rows, int64_t capacity);
 
 #define PST_ROWS_NOT_YET (-1)
@@ -496,8 +496,8 @@ typedef struct pst_session_options {
   const char *const *allowed_folders;
   size_t allowed_folder_count;
   pst_held held;
-  /* Who says which rows come. `where`, `weighted` and `order` of the pipeline then only
-   * choose substitutes for bad samples. The n-th row of an epoch has the position
+  /* Who orders the rows. With PST_ORDER_CALLER, `where`, `weighted` and `order` of the pipeline
+   * only choose substitutes for bad samples. The n-th row of an epoch has the position
    * n * world + rank: each rank asks for its own. */
   pst_order order;
   pst_next_rows next_rows; /* not NULL: PST_ORDER_CALLER, and rows are asked for */
@@ -561,13 +561,12 @@ typedef struct pst_session_options {
 PST_API pst_status pst_session_open(const pst_program *program, const pst_session_options *options,
                                     pst_session **out_session);
 
-/* The message of the last error of this session; "" where there was none. Lives
+/* Returns the message of the last error of this session; "" if there was none. Lives
  * until the next call for the session. */
 PST_API const char *pst_session_error(const pst_session *session);
 
-/* What could not be used when the session was opened, and is done without, such as
- * a damaged sidecar of checkpoints: a line each, or "". Lives as long as the
- * session. */
+/* Returns warnings about files that the session works without, such as a damaged
+ * sidecar of checkpoints: a line each, or "". Lives as long as the session. */
 PST_API const char *pst_session_warnings(const pst_session *session);
 
 /* Waits for the next batch of `session` and stores it in `*out_batch`.
@@ -584,7 +583,7 @@ PST_API const char *pst_session_warnings(const pst_session *session);
  * Thread safety: one call at a time per session; sessions are independent. */
 PST_API pst_status pst_session_next(pst_session *session, pst_batch **out_batch);
 
-/* The same, but waits for `timeout_ns` nanoseconds at most; 0: looks only; negative: no
+/* As pst_session_next(), but waits for `timeout_ns` nanoseconds at most; 0: polls; negative: no
  * limit. PST_TIMEOUT: no batch became ready; call again. Since 0.2. */
 PST_API pst_status pst_session_next_within(pst_session *session, int64_t timeout_ns,
                                            pst_batch **out_batch);
@@ -618,13 +617,13 @@ PST_API pst_status pst_session_start(pst_session *session, uint32_t epoch,
  *
  * Since 0.2. */
 PST_API pst_status pst_session_set_transfer(pst_session *session, const char *level);
-/* The level of batches that are begun from now on. Lives until the next call of this function.
- * Thread safety: as pst_session_next(). Since 0.2. */
+/* Returns the level of batches that are begun from now on. Lives until the next call of this
+ * function. Thread safety: as pst_session_next(). Since 0.2. */
 PST_API const char *pst_session_transfer(pst_session *session);
 
-/* Says which `count` rows the batch has that comes after those that were given before;
- * 0: the epoch ends there. Needs PST_ORDER_CALLER. Any number of batches may be given;
- * as many as `prefetch` are worked on.
+/* Appends a batch of `count` rows behind the batches pushed before; 0: the epoch ends there.
+ * Needs PST_ORDER_CALLER. Any number of batches may be pushed; as many as `prefetch` are
+ * worked on.
  *
  * PST_ERROR  a row is not in the table, or there are more than the batch size; nothing
  *            changed.
@@ -638,7 +637,7 @@ PST_API pst_status pst_session_push_rows(pst_session *session, const int64_t *ro
  * Safe from any thread (not from a signal handler). */
 PST_API void pst_session_cancel(pst_session *session);
 
-/* Where the next call of pst_session_next() stands: a line of text. Restoring
+/* Returns the position of the next call of pst_session_next(), as a line of text. Restoring
  * it gives the same remaining samples under any threads, prefetch and world
  * size. Lives until the next call of this function. Bad samples of the epoch so far count
  * for as much under another world size, each rank its share (` world=` in the text, which
@@ -649,7 +648,8 @@ PST_API void pst_session_cancel(pst_session *session);
  * the same world can go on, with a caller that goes on where it was asked last. With
  * `ask_again` it goes on behind `position` / world rows (pst_session_info). */
 PST_API const char *pst_session_state(pst_session *session);
-/* PST_ERROR: the text is no state, or another pipeline's; nothing changed. */
+/* Continues at a `state` of pst_session_state(). PST_ERROR: `state` is malformed, or another
+ * pipeline's; nothing changed. */
 PST_API pst_status pst_session_restore(pst_session *session, const char *state);
 
 typedef struct pst_stage_statistics {
@@ -674,17 +674,17 @@ typedef struct pst_video_reading {
 
 #define PST_VIDEO_READING_COUNT 4
 
-/* Of clips of videos, as `decode` makes them. */
+/* Costs of decoding clips of videos. */
 typedef struct pst_video_statistics {
-  uint64_t packets;  /* that decoders were given */
-  uint64_t restarts; /* decodes from a file's start, where one from between was damaged */
+  uint64_t packets;  /* given to decoders */
+  uint64_t restarts; /* decodes from a file's start, because one from a later point was damaged */
   /* Indexes that the session made, bytes that were read for them, and clips whose
    * file had one: of the table, of an earlier run, or of an earlier clip. */
   uint64_t indexes_made;
   uint64_t index_bytes;
   uint64_t indexes_reused;
   uint64_t late_bytes; /* read while decoding, of restarts; in fetched_bytes, too */
-  /* Clips by what was read of their files: "packets", the clip's alone; or all of
+  /* Clips by the part of their files that was read: "packets", the clip's alone; or all of
    * it, because of "scattered_packets" (transport streams and the like),
    * "no_times" (frames can only be counted) or "no_place" (the table has no files). */
   pst_video_reading readings[PST_VIDEO_READING_COUNT];
@@ -702,7 +702,7 @@ typedef struct pst_statistics {
   int64_t elapsed_ns;      /* since the first call of pst_session_next() */
   int32_t threads;
   const char *limit; /* the stage that limits, or "consumer" */
-  /* Who read the entropy-coded data of JPEG files: "own", our fast decoder; or
+  /* JPEG files by the decoder of their entropy-coded data: "own", our fast decoder; or
    * libjpeg-turbo because of "other_coding" (arithmetic), "several_scans" (missing,
    * repeated), "odd_header", "no_end" (no end-of-image marker, data incomplete),
    * "odd_data" (damage) or "other_library" (not the libjpeg-turbo we know). */
@@ -712,8 +712,8 @@ typedef struct pst_statistics {
   uint64_t index_uses;
   uint64_t index_misses;
   pst_video_statistics videos;
-  /* How long the caller waited for a batch, the last one and the longest; all together
-   * are in the stage "wait". Batches that were not ready when they were asked for. */
+  /* Time that the caller waited for the last batch, and the longest such time; their sum is the
+   * stage "wait". `late_batches` counts batches that were not ready when they were asked for. */
   int64_t last_wait_ns;
   int64_t longest_wait_ns;
   uint64_t late_batches;
@@ -731,7 +731,7 @@ typedef struct pst_bad_sample {
   int64_t substitute; /* the row that stands in its place; -1: none */
 } pst_bad_sample;
 
-/* The samples that could not be used so far. The array lives until the next
+/* Returns the samples that could not be used so far. The array lives until the next
  * call of this function. */
 PST_API void pst_session_bad_samples(pst_session *session, const pst_bad_sample **out_samples,
                                      size_t *out_count);
@@ -742,7 +742,7 @@ typedef struct pst_kernel_statistics {
   int64_t busy_ns;
 } pst_kernel_statistics;
 
-/* What each kernel has cost so far, the stage "kernels" in parts. The array lives
+/* Returns the time of each kernel so far: the parts of the stage "kernels". The array lives
  * until the next call of this function. */
 PST_API void pst_session_kernels(pst_session *session, const pst_kernel_statistics **out_kernels,
                                  size_t *out_count);
@@ -756,9 +756,9 @@ typedef struct pst_session_info {
   int32_t threads;
   uint64_t fixed_memory;  /* bytes */
   uint64_t sample_memory; /* most that one sample's own buffers may take */
-  /* What there was for threads when the session was opened: the processors of the
-   * affinity mask; those whose time the tightest cgroup allows (0: all), and the
-   * file that says so ("": none), which lives as long as the session. */
+  /* Processors that were available when the session was opened: those of the affinity mask;
+   * the quota of the tightest cgroup, in processors (0: none), and the file with that
+   * quota ("": none), which lives as long as the session. */
   int32_t processors;
   double processor_quota;
   const char *processor_limit;
@@ -773,14 +773,15 @@ typedef struct pst_session_info {
 
 PST_API void pst_session_get_info(const pst_session *session, pst_session_info *out_info);
 
-/* The names of the classes that labels of the table of `for` number: folders of
- * `image_folder`, `audio_folder` and `video_clips`, the list beside CIFAR's files. 0 and NULL where
- * there are none. They live as long as the session. Since 0.2. */
+/* Returns the number of classes of the labels in the table of `for`: folders of
+ * `image_folder`, `audio_folder` and `video_clips`, the list beside CIFAR's files. 0 if it has
+ * none. Since 0.2. */
 PST_API size_t pst_session_class_count(const pst_session *session);
-/* `index` < pst_session_class_count(). Since 0.2. */
+/* Returns the name of class `index` < pst_session_class_count(), else NULL. Lives as long as the
+ * session. Since 0.2. */
 PST_API const char *pst_session_class_name(const pst_session *session, size_t index);
 
-/* A column of text of a row of the table of `for`, such as `name` of `image_folder`; the
+/* Reads a text column of a row of the table of `for`, such as `name` of `image_folder`; the
  * rows of a batch are pst_batch_rows(). Of `csv`, any column that the
  * file's first line names. `*out_text` lives until the next call of this function.
  *
@@ -803,24 +804,25 @@ PST_API void pst_session_close(pst_session *session);
  * and that is not given makes the row bad. PST_ERROR: the value does not fit the column; the row is
  * bad, with a message that says how. */
 
-/* What the pipeline expects of a column. */
+/* The kind of values that the pipeline expects in a column. */
 typedef enum pst_field {
-  PST_FIELD_NONE = 0, /* there is none of that name, or nobody uses it */
+  PST_FIELD_NONE = 0, /* there is none of that name, or it is not used */
   PST_FIELD_BYTES = 1,
   PST_FIELD_NUMBER = 2,
   PST_FIELD_ARRAY = 3
 } pst_field;
 
-/* Of this one. Since 0.2. */
+/* Returns the kind of `column`. Since 0.2. */
 PST_API pst_field pst_row_wants(const pst_row *row, const char *column);
-/* A column of bytes: `size` bytes of an encoded image or video, at most 1 GiB. Since 0.2. */
+/* Sets a column of bytes: `size` bytes of an encoded image or video, at most 1 GiB. Since 0.2. */
 PST_API pst_status pst_row_bytes(pst_row *row, const char *column, const void *data, size_t size);
-/* A column of bytes: a file's. It is read after the call, by a thread of the session, wherever
- * it lies; of a video only what is needed. Relative paths start at the current folder.
+/* Sets a column of bytes to the contents of a file. It is read after the call, by a thread of the
+ * session, from any folder; of a video only the packets needed. Relative paths start at the
+ * current folder.
  *
  * Since 0.2. */
 PST_API pst_status pst_row_file(pst_row *row, const char *column, const char *path);
-/* A column of bytes: an image that is decoded. u8 of `height` x `width` x `channels` (1: gray,
+/* Sets a column of bytes to a decoded image: u8 of `height` x `width` x `channels` (1: gray,
  * 3: red, green, blue), all at least 1 and at most 1 GiB. `strides` are bytes from one row,
  * column and channel to the next; NULL: they follow one another. `decode` gives these pixels.
  *
@@ -828,17 +830,17 @@ PST_API pst_status pst_row_file(pst_row *row, const char *column, const char *pa
 PST_API pst_status pst_row_pixels(pst_row *row, const char *column, const void *data,
                                   int64_t height, int64_t width, int64_t channels,
                                   const int64_t *strides);
-/* A column of numbers. An integer must lie in the column's type (bool: 0 and 1); for a
+/* Set a column of numbers. An integer must lie in the column's type (bool: 0 and 1); for a
  * column of floats both are rounded to it, and no other takes a float. Both since 0.2. */
 PST_API pst_status pst_row_int(pst_row *row, const char *column, int64_t value);
 PST_API pst_status pst_row_float(pst_row *row, const char *column, double value);
-/* A column of arrays: of its type, rank and extents (the first may differ from row to row, if
- * the column says so). `strides` in bytes; NULL: C order. Since 0.2. */
+/* Sets a column of arrays, of its type, rank and extents (the first may differ from row to row, if
+ * the column is declared so). `strides` in bytes; NULL: C order. Since 0.2. */
 PST_API pst_status pst_row_array(pst_row *row, const char *column, pst_dtype dtype, int32_t rank,
                                  const int64_t *extents, const int64_t *strides, const void *data);
-/* What reports call the row; else the file that it names first, or "row 17". Since 0.2. */
+/* Names the row in reports; else its name is its first file, or "row 17". Since 0.2. */
 PST_API void pst_row_name(pst_row *row, const char *name);
-/* The row cannot be used, and why. The first reason counts. Since 0.2. */
+/* Makes the row a bad sample, for a reason. The first reason counts. Since 0.2. */
 PST_API void pst_row_fail(pst_row *row, const char *message);
 
 /*===--- batches -----------------------------------------------------------===*/
@@ -867,30 +869,30 @@ PST_API const pst_output *pst_batch_output(const pst_batch *batch, size_t index)
 /* pst_batch_count() positions in the epoch, and the rows that fill them. */
 PST_API const int64_t *pst_batch_positions(const pst_batch *batch);
 PST_API const int64_t *pst_batch_rows(const pst_batch *batch);
-/* How long the caller waited for it, in nanoseconds. Since 0.2. */
+/* Returns the nanoseconds that the caller waited for the batch. Since 0.2. */
 PST_API int64_t pst_batch_waited_ns(const pst_batch *batch);
-/* An output's values in the host's memory, by its shape and strides: its own, or a copy of what
- * lies on a GPU, made once. It lives until the batch is released. PST_ERROR: there is no such
- * output, or the GPU does not give it.
+/* Returns an output's values in the host's memory, by its shape and strides: its own memory, or a
+ * copy from the GPU, made once. It lives until the batch is released. PST_ERROR: there is no such
+ * output, or the copy failed.
  *
  * Thread safety: any thread.
  *
  * Since 0.2. */
 PST_API pst_status pst_batch_host_data(const pst_batch *batch, size_t index, const void **out_data);
-/* A 64-bit hash of the bytes of one sample's outputs; `slot` < pst_batch_count(). 0 where a GPU
- * does not give them. */
+/* Returns a 64-bit hash of the bytes of one sample's outputs; `slot` < pst_batch_count(). 0 if
+ * the copy from a GPU failed. */
 PST_API uint64_t pst_batch_content_hash(const pst_batch *batch, int64_t slot);
-/* NULL is allowed. The session may be closed before. Its memory is used again once
- * the tensors that were made of it are deleted, too. What lies on a GPU is complete when the batch
- * is delivered, and is written again behind what was queued, when it was released, on the stream
- * that uses it: see pst_session_options. */
+/* Gives the batch back; NULL is allowed. The session may be closed before. Its memory is used
+ * again once the tensors that were made of it are deleted, too. Outputs on a GPU are complete when
+ * the batch is delivered, and are overwritten only after the work that was queued, at the release,
+ * on the stream that uses them: see pst_session_options. */
 PST_API void pst_batch_release(pst_batch *batch);
-/* The same, where outputs on a GPU were used on `stream` (a CUDA stream; NULL: the default one).
+/* As pst_batch_release(), for outputs used on `stream` (a CUDA stream; NULL: the default one).
  *
  * Since 0.2. */
 PST_API void pst_batch_release_on(pst_batch *batch, void *stream);
 
-/* What a tensor holds: an output's values, or, of a ragged one, its offsets (i64). */
+/* The part of an output that a tensor holds: its values, or, if it is ragged, its offsets (i64). */
 typedef enum pst_part { PST_VALUES = 0, PST_OFFSETS = 1 } pst_part;
 
 struct DLManagedTensor;          /* of DLPack 0.8 and before ("legacy") */
@@ -917,7 +919,7 @@ PST_API pst_status pst_batch_dlpack(pst_batch *batch, size_t index, pst_part par
                                     struct DLManagedTensorVersioned **out_tensor);
 PST_API pst_status pst_batch_dlpack_legacy(pst_batch *batch, size_t index, pst_part part,
                                            void *stream, struct DLManagedTensor **out_tensor);
-/* The values of all outputs at once: a new list of CPython's capsules (`PyObject *`), in the order
+/* Hands over all outputs at once: a new list of CPython's capsules (`PyObject *`), in the order
  * of the pipeline's text, each with a tensor as above, named "dltensor_versioned" or, where
  * `versioned` is 0, "dltensor", for the same `stream`. A call from Python takes longer than making
  * a tensor.
@@ -928,16 +930,16 @@ PST_API pst_status pst_batch_dlpack_legacy(pst_batch *batch, size_t index, pst_p
  *
  * Since 0.2. */
 PST_API void *pst_batch_capsules(pst_batch *batch, int versioned, void *stream);
-/* A destructor for capsules of CPython with such a tensor, named "dltensor_versioned" or
- * "dltensor": deletes the tensor if nobody has taken it, which is who renames the capsule.
+/* Destructor of CPython's capsules with such a tensor, named "dltensor_versioned" or
+ * "dltensor": deletes the tensor unless a consumer has taken it, and so renamed the capsule.
  * For PyCapsule_New; it may be called with an exception set, and runs none of Python's code.
  * In a process without CPython it does nothing. Since 0.2. */
 PST_API void pst_capsule_delete(void *capsule);
 
 /*===--- one sample --------------------------------------------------------===*/
 
-/* What was drawn, as the pipeline sees it: a number of `draw`, the outcome of a
- * distribution such as `chance` or `normal`, the fields that a `search` accepted. */
+/* A random value of a sample, as the pipeline sees it: a number of `draw`, the outcome of a
+ * distribution such as `chance` or `normal`, a field that a `search` accepted. */
 typedef struct pst_draw {
   const char *path; /* where it is written: pipeline, value, functions, name */
   double value;
@@ -959,7 +961,7 @@ PST_API const pst_output *pst_sample_output(const pst_sample *sample, size_t ind
 PST_API size_t pst_sample_draw_count(const pst_sample *sample);
 PST_API const pst_draw *pst_sample_draw(const pst_sample *sample, size_t index);
 PST_API uint64_t pst_sample_content_hash(const pst_sample *sample);
-/* "" unless a substitute stands here: then the reason. */
+/* Returns the reason that the sample's own row was bad, if a substitute replaces it; else "". */
 PST_API const char *pst_sample_bad_reason(const pst_sample *sample);
 /* NULL is allowed. */
 PST_API void pst_sample_release(pst_sample *sample);
