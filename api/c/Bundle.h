@@ -10,8 +10,7 @@ namespace penstock::api {
 
 /// Cached compilations in one portable file: programs for some levels of the CPU, each with its
 /// plan, which says how much memory that code needs; several per level where it was compiled for
-/// all
-/// levels of transfers.
+/// all levels of transfers.
 struct Bundle {
   struct Level {
     std::string target; ///< "x86-64-v3"

@@ -17,8 +17,7 @@ struct Machine {
   /// Defaults, without a file.
   Machine();
   /// Parses JSON as docs/cuda.md describes it; absent entries have the defaults. The error names
-  /// the
-  /// entry that is wrong.
+  /// the entry that is wrong.
   static llvm::Expected<Machine> parse(llvm::StringRef json);
 };
 

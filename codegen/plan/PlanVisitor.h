@@ -8,8 +8,7 @@
 namespace penstock::codegen {
 
 /// Visits each op of the pipeline's body once, in order. The ops that are left after the split map
-/// one
-/// to one to tables of the plan.
+/// one to one to tables of the plan.
 class PlanVisitor {
 public:
   explicit PlanVisitor(mlir::ModuleOp module)

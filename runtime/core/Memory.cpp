@@ -8,9 +8,8 @@ namespace penstock::runtime {
 
 namespace {
 
-// Smallest size that is mapped instead of allocated. The C library may keep what is freed: once
-// a large piece was, it holds up to 64 MiB for reuse in an arena for each thread, so that the
-// memory
+// Smallest size that is mapped instead of allocated. The C library may keep what is freed: once a
+// large piece was, it holds up to 64 MiB for reuse in an arena for each thread, so that the memory
 // of a run would depend on which thread met which file.
 constexpr size_t mapFrom = size_t(1) << 18;
 

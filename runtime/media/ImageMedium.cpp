@@ -49,8 +49,7 @@ Status ImageMedium::probe(const MediumInput &input, const ImageLimits &limits,
 }
 
 /// Gives planes of upright images alone; others cross as pixels, as turning planes would exchange
-/// the
-/// axes along which chroma is halved, and the odd row or column there.
+/// the axes along which chroma is halved, and the odd row or column there.
 std::optional<Planes> ImageMedium::planesFor(const MediumInput &input,
                                              const MediumRequest &request) const {
   const Orientation orientation(request.orient ? int(input.numbers[media::pictureOrientation]) : 1);

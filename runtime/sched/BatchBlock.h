@@ -34,8 +34,7 @@ public:
   /// Byte strides of an output, by position in its axes.
   const std::vector<int64_t> &strides(size_t output) const { return outputStrides[output]; }
   /// Returns an output's buffer in the host's memory; there is none for outputs that a device makes
-  /// and
-  /// keeps.
+  /// and keeps.
   uint8_t *output(size_t output) const { return base + outputOffsets[output]; }
   /// Of outputs on the device, and their offsets.
   uint8_t *deviceOutput(size_t output) const { return deviceBase + deviceOffsets[output]; }

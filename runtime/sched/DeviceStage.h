@@ -18,8 +18,8 @@ namespace penstock::runtime {
 bool runsAlone(const Layout &layout);
 
 /// Runs the stage of a batch that is on the device, one batch at a time, with memory of the host
-/// that
-/// the device copies from and memory of the device. Both grow to the largest batch, and are reused.
+/// that the device copies from and memory of the device. Both grow to the largest batch, and are
+/// reused.
 ///
 /// What crosses to the device (decoded regions, fields, tables, what kernels on the host
 /// have made) is packed into one slab and is one copy; records of launches go with it.

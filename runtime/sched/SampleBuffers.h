@@ -42,8 +42,7 @@ public:
   uint8_t *storageFor(Work &work, int64_t slot, const BufferLayout &buffer, int64_t bytes);
   void bindOutputs(Work &work, int64_t slot, int stage);
   /// Returns a step's input, of this sample, a peer or all samples. Of all, it is valid until the
-  /// next
-  /// such call.
+  /// next such call.
   const pst_tensor *input(Work &work, const StepLayout::Input &input) {
     // An alias that was kept stands for itself: its choices may be gone.
     const pst_tensor &tensor = tensors[size_t(input.buffer)];

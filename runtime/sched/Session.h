@@ -102,8 +102,7 @@ public:
   /// thread.
   DeviceMemory deviceMemory() const;
   /// Lists the sidecar files that were found damaged when the session was opened, and are not used.
-  /// A
-  /// line each.
+  /// A line each.
   const std::vector<std::string> &warnings() const;
 
   int64_t tableLength() const; ///< rows of the table of `for`

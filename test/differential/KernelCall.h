@@ -40,8 +40,7 @@ KernelReply runKernel(const runtime::Image &image, const KernelCall &call);
 //===--- over a pipe ----------------------------------------------------------===//
 
 /// Kinds of messages. The answer to an image is a text, empty where it was loaded; that to a call
-/// is
-/// the reply.
+/// is the reply.
 enum class MessageKind : uint64_t { image = 1, call = 2 };
 
 /// Values one after the other, each with its size.

@@ -196,8 +196,7 @@ std::vector<int64_t> Draft::matrix(int64_t rows, int64_t columns, bool isBanded)
 }
 
 /// Returns a view that repeats `x`, with as many rows as it takes for bands to be searched; null
-/// where
-/// its shape does not allow it.
+/// where its shape does not allow it.
 Value Draft::repeated(Value x) {
   const Dims dims = dimsOf(x);
   if (dims.empty() || dims.size() > 2 ||

@@ -60,8 +60,7 @@ static std::string entry(const std::string &word, const std::string &said) {
 }
 
 /// Lists the values that cross: large ones each, equal ones of one place once with their number,
-/// and
-/// all small tables as a sum.
+/// and all small tables as a sum.
 static std::string crossingsOf(const ordered_json &level) {
   const double large = 0.02 * level["bytes"].get<double>();
   std::map<std::string, int> counts;

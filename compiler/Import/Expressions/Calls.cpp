@@ -104,8 +104,7 @@ static std::string signature(const penstock::dsl::FnDecl &fn) {
 }
 
 /// Returns a hint for a range given to a function that takes none, as in `rotate(-5deg .. 5deg)`;
-/// empty
-/// if no argument is one.
+/// empty if no argument is one.
 std::string Expressions::rangeHint(const dsl::Name &name,
                                    const std::vector<const dsl::FnDecl *> &fns,
                                    const std::vector<Argument> &args) {

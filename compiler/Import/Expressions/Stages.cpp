@@ -179,8 +179,7 @@ Val Expressions::evalRepeat(Val value, dsl::SourceRange origin, const dsl::Repea
   const int64_t drawsBefore = draws.count;
   const auto ordinalsBefore = draws.ordinals;
   // Numbers that an iteration computes from pixels must enter the first one as tensors, too: found
-  // by
-  // importing iterations until none is left.
+  // by importing iterations until none is left.
   auto &numbers = madeOfPixels[here.getAsOpaquePointer()];
   Iteration once;
   do {

@@ -32,8 +32,7 @@ struct LongCodes {
 };
 
 /// Skip of an end-of-block code: takes `k`, the next coefficient's index, beyond 63. The block
-/// ended
-/// at index `k - blockEnd`.
+/// ended at index `k - blockEnd`.
 constexpr unsigned blockEnd = 128;
 
 /// The skip of entries for codes that only LongCodes knows: a place where no

@@ -61,8 +61,7 @@ public:
   ~JpegDecoder();
 
   /// Memory beside the region in `out`: `Kept` belongs to the caller; `Free` is room for the rest
-  /// of
-  /// the image's rows, some of which may be overwritten.
+  /// of the image's rows, some of which may be overwritten.
   enum class Beside { Kept, Free };
 
   /// Writes the region's pixels to `out`: row y begins at `out + y * rowStride`

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Faults that the shim reports: races that no order of threads shows, reads of memory that nobody
-// wrote
-// or of none at all. Each is planted in a kernel by hand, beside the kernel without it.
+// wrote or of none at all. Each is planted in a kernel by hand, beside the kernel without it.
 
 #include "runtime/abi/kernel.h"
 #include "test/differential/ShimLibrary.h"
