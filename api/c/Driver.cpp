@@ -436,7 +436,7 @@ bool Driver::takeDeviceKernels() {
       function.setType(builder.getFunctionType({}, {}));
       function.setPrivate();
     } else if (function || llvm::isa<mlir::memref::GlobalOp>(op)) {
-      op.erase(); // what only their bodies used
+      op.erase(); // only their bodies used it
     }
   }
   if (any)

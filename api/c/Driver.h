@@ -70,7 +70,7 @@ private:
   std::optional<codegen::Target> target;
   dsl::SourceManager sources;
   dsl::Diagnostics diagnostics;
-  std::optional<dsl::Program> program; ///< what the text says
+  std::optional<dsl::Program> program; ///< the checked text
   mlir::MLIRContext context;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   std::vector<Parameter> parameterList;

@@ -27,7 +27,7 @@ struct CompileRequest {
   std::vector<std::string>
       gpus;             ///< "sm_90": kernels run on such GPUs where they can; empty: on the host
   std::string transfer; ///< where values cross to a GPU; empty: as decoded
-  std::string machine;  ///< JSON: what the machine does in a second; empty: what is assumed
+  std::string machine;  ///< JSON: the machine's rates; empty: the defaults
 };
 
 /// One parameter, as check prints it and as the cache keeps it.
@@ -75,7 +75,7 @@ struct pst_program {
   /// for check_only.
   std::vector<penstock::runtime::TransferLevel> transfers;
 
-  std::string emitted; ///< what the last emit or explain returned
+  std::string emitted; ///< text that the last emit or explain returned
 };
 
 namespace penstock::api {
@@ -83,8 +83,8 @@ namespace penstock::api {
 /// Stores the message; the status is that of an error.
 pst_status failWith(pst_program &program, const std::string &message);
 void setParameters(pst_program &program, std::vector<Parameter> parameters);
-/// Loads what was compiled, for one or several levels of transfers; it may come from a file, so
-/// nothing is trusted. What is wrong with it, or nothing.
+/// Loads compiled programs, for one or several levels of transfers. They may come from a file, so
+/// nothing is trusted. Returns an error message, or an empty string.
 std::string adopt(pst_program &program, std::vector<Compiled> levels);
 
 } // namespace penstock::api

@@ -28,7 +28,7 @@ struct Processor {
 
 struct Architecture {
   const char *triple;
-  const char *intrinsics; ///< what the names of its own begin with
+  const char *intrinsics; ///< prefix of the names of its own
   uint64_t page;          ///< that code and data may not share
   void (*initialise)();   ///< LLVM's part of it; takes its time, once
   Processor (*processorOf)(CpuLevel level);

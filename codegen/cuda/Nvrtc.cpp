@@ -73,7 +73,7 @@ static std::vector<std::string> candidates() {
   };
   if (const char *named = std::getenv("PENSTOCK_NVRTC")) {
     add(named);
-    return found; // what the user says, or nothing
+    return found; // the user's choice, or nothing
   }
   if (const char *home = std::getenv("CUDA_HOME"))
     add(std::filesystem::path(home) / "lib64");

@@ -72,7 +72,7 @@ template <typename To, typename From> PST_INLINE To pst_bits(From from) {
 
 template <typename T> PST_INLINE bool pst_is_signed() { return (T)-1 < (T)0; }
 
-/// What a store writes for a NaN.
+/// Returns the one NaN that stores write; other values unchanged.
 PST_INLINE f32 pst_canonical(f32 x) { return x != x ? pst_bits<f32>(0x7FC00000u) : x; }
 PST_INLINE f64 pst_canonical(f64 x) { return x != x ? pst_bits<f64>(0x7FF8000000000000ull) : x; }
 PST_INLINE bool pst_negative(f32 x) { return (pst_bits<u32>(x) >> 31) != 0; }
@@ -253,7 +253,7 @@ template <int group, typename T, int count> PST_INLINE void pst_take_row(pst_run
 template <int group, typename T, int count>
 PST_INLINE void pst_take_padded(pst_run<T, count> &row, const T *from, i64 at, i64 column, i64 step, i64 columns, T fill) {
   const i64 low = step > 0 ? column : column - (count / group - 1), high = low + count / group;
-  // What lies outside may be read if it is within the bytes around an input.
+  // Elements outside may be read if they are within the bytes around an input.
   constexpr bool is_near = (count - 1) * sizeof(T) + 15 <= 64;
   const bool is_whole = low >= 0 && high <= columns, is_partial = is_near && columns > 0 && high > 0 && low < columns;
   if ((step == 1 || step == -1) && (is_whole || is_partial)) {
@@ -522,7 +522,7 @@ PST_INLINE i8 *pst_shared() { return (i8 *)pst_shared_memory; }
 
 //===--- several kernels in one launch (runtime/abi/kernel.h) -----------------===//
 
-/// What a sample takes of the kernels of a launch.
+/// A step of a sample in a joined launch.
 struct pst_joined_step {
   const void *record; // of its kernel
   u32 body, barrier;

@@ -11,10 +11,10 @@ struct pst_shim_region {
   const char *name;
   const void *begin;
   size_t bytes;
-  size_t around; ///< so many bytes before and behind may be read, and mean nothing
+  size_t around; ///< bytes before and behind that may be read, and mean nothing
   bool writable; ///< else it is read only
   bool written;  ///< holds something before the launch; else nobody reads what nobody wrote
-  bool launched; ///< what a launch hands over, no tensor
+  bool launched; ///< records or states of a launch, no tensor
 };
 
 /// Accesses to regions by all threads. A warp's accesses by one instruction count the 32-byte
@@ -22,7 +22,7 @@ struct pst_shim_region {
 struct pst_shim_counts {
   uint64_t loads, stores, load_bytes, store_bytes;
   uint64_t wide_bytes;     ///< of tensors, in accesses of 16
-  uint64_t launched_bytes; ///< of what a launch hands over, which every thread reads
+  uint64_t launched_bytes; ///< of records and states, which every thread reads
   uint64_t load_sectors, store_sectors, fewest_load_sectors, fewest_store_sectors;
   uint64_t shared_accesses;
 };

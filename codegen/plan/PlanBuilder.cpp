@@ -87,7 +87,7 @@ LogicalResult PlanVisitor::visit(pipe::LaunchOp op) {
   if (failed(kernels.setCode(op, *step)))
     return failure();
   step->once = op.getOnce();
-  step->stage = op.getOnce(); // what no sample decides, either: the first stage is of samples alone
+  step->stage = op.getOnce(); // even if no sample decides it: the first stage is of samples alone
   for (Value tensor : op.getTensors()) {
     auto access = scope.accessOf(tensor);
     if (failed(access))

@@ -190,7 +190,7 @@ LogicalResult PlanKernels::setCode(pipe::LaunchOp op, plan::StepT &step) {
     if (call->quality)
       scalars = {scalars[static_cast<size_t>(*call->quality)]};
     else
-      scalars.clear(); // what is left are extents, which the buffers have
+      scalars.clear(); // the rest are extents, which the buffers have
   } else {
     FailureOr<int> kernel = kernelOf(op);
     if (failed(kernel))

@@ -245,7 +245,7 @@ FuseRemarks::Edge FuseRemarks::edgeOf(Value tensor, const FusionGroup &group) {
   if (groupOf.count(producer)) {
     edge.producers.push_back(groupOf[producer]);
     edge.apart = apart(producer, tensor, group);
-    for (Operation *op : group.ops) // what this kernel reads beside, and is made later
+    for (Operation *op : group.ops) // another operand of this kernel that is made later
       for (Value other : op->getOperands())
         if (Operation *made = other.getDefiningOp();
             edge.apart.empty() && made && groupOf.count(made) &&

@@ -30,7 +30,7 @@ public:
     int64_t limit = 0;   ///< 1 ... maxElements: most elements of a batch, padding included
     int64_t buckets = 1; ///< 1 ... maxBuckets; fewer where rows have few lengths
     bool shuffles = true;
-    bool keepsLast = false; ///< what is left over in a bucket is a smaller batch
+    bool keepsLast = false; ///< the rest of a bucket is a smaller batch
   };
   /// `lengths[i]` is row i's, 0 ... limit. Takes 16 bytes a row. Limit where all lengths
   /// together are more than 2^62.

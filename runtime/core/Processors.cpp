@@ -70,8 +70,8 @@ std::string unescaped(std::string_view text) {
 struct Hierarchy {
   bool isSecond;     ///< version 2
   std::string group; ///< of this process
-  std::string root;  ///< what of the hierarchy is mounted
-  std::string mount; ///< and where
+  std::string root;  ///< the part of the hierarchy that is mounted
+  std::string mount; ///< and its mount point
 };
 
 /// Version 1 has a line per hierarchy, `4:cpu,cpuacct:/path`; version 2 is `0::/path`.

@@ -25,12 +25,12 @@ class EntropyIndexes;
 class SoundTrack;
 class Video;
 
-/// The encoded bytes of one field of one sample, and what is known of them.
+/// The encoded bytes of one field of one sample, and the numbers of their header.
 struct MediumInput {
   std::span<const uint8_t> bytes;        ///< empty where the file is read in parts
   media::Record numbers{};               ///< of the header, in the order of runtime/abi/media.h
   MediaBytes *file = nullptr;            ///< where it is
-  const Video *video = nullptr;          ///< what an index says of it
+  const Video *video = nullptr;          ///< its index
   EntropyIndexes *checkpoints = nullptr; ///< of JPEG files; may be null
   const SoundTrack *sound = nullptr;     ///< as `video`, of sound
 };

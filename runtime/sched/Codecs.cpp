@@ -61,7 +61,7 @@ Status Codecs::recompress(const Picture &picture, int64_t quality, const pst_ten
                                   " bytes, more than a sample may take"};
   auto size = jpeg.encode(picture, quality, {file, room});
   Status status;
-  DecodeStats unused; // what files cost, not this
+  DecodeStats unused; // statistics count files only
   if (!size)
     status = size.error();
   else

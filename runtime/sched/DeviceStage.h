@@ -21,11 +21,11 @@ bool runsAlone(const Layout &layout);
 /// that the device copies from and memory of the device. Both grow to the largest batch, and are
 /// reused.
 ///
-/// What crosses to the device (decoded regions, fields, tables, what kernels on the host
-/// have made) is packed into one slab and is one copy; records of launches go with it.
-/// Planes become pixels first. Then the kernels run, in the order of the plan, each for all samples
-/// at once; states, counts and outputs come back. Outputs that stay are written where the batch is
-/// delivered, behind what its last consumer does there.
+/// All inputs (decoded regions, fields, tables, results of kernels on the host) and the records of
+/// launches are packed into one slab, which is copied at once. Planes become pixels first. Then the
+/// kernels run, in the order of the plan, each for all samples at once; states, counts and outputs
+/// come back. Outputs that stay on the device are written where the batch is delivered, after the
+/// last consumer's work there.
 class DeviceStage {
 public:
   /// By slot, as BatchScheduler collects them.
@@ -46,11 +46,11 @@ private:
     int64_t slot;
     int number; ///< of the buffer
     const pst_tensor *from;
-    const plan::DecodeT *decode; ///< null for what is not decoded
-    bool isPicture;              ///< what is decoded
+    const plan::DecodeT *decode; ///< null if it is not decoded
+    bool isPicture;              ///< decoded from an image or a video
     Region region;               ///< of other media than pictures: rows of the first axis
     int64_t offset;
-    const Planes *planes = nullptr; ///< what crosses in place of the region's pixels
+    const Planes *planes = nullptr; ///< copied in place of the region's pixels
     int64_t pixels = 0;             ///< where these are made
   };
   struct Running {
@@ -131,11 +131,11 @@ private:
   std::vector<Joined> joined;   ///< of `steps`, ascending
   std::vector<int64_t> scratch; ///< by slot
   std::vector<int64_t> outputs; ///< by output: of those that do not stay
-  std::vector<int64_t> fills;   ///< by output: an element of what fills it up there
+  std::vector<int64_t> fills;   ///< by output: offset of its padding value
   int64_t spare = 0;            ///< room for one sample of ragged ones that stay, or its fill
   int64_t slabBytes = 0, totalBytes = 0;
   int64_t states = 0, stateBytes = 0; ///< of the batch and its samples, then the counts
-  int64_t lowest = 0, highest = 0;    ///< what kernels may read of images that are not there whole
+  int64_t lowest = 0, highest = 0;    ///< range that kernels may read of partly copied images
 
   std::shared_ptr<void> slab, arena, answer; ///< of the host, of the device, of the host
   int64_t slabRoom = 0, arenaRoom = 0, answerRoom = 0;

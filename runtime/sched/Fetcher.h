@@ -14,9 +14,10 @@
 
 namespace penstock::runtime {
 
-/// Asks callers for rows, and reads files: as a whole, or, of media that say where their bytes lie,
-/// what the sample needs. For that it works out what it asks for, as the sample's thread will do
-/// once more. One object serves one thread, which must be in the default floating-point mode.
+/// Asks callers for rows, and reads files: whole ones, or, of media that know where their bytes
+/// lie, the parts that the sample needs. To find these it runs the sample's setup, as the sample's
+/// thread will do once more. One object serves one thread, which must be in the default
+/// floating-point mode.
 class Fetcher {
 public:
   Fetcher(std::shared_ptr<const Program> program, const ImageLimits &limits, const Clock &clock);

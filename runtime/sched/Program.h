@@ -41,7 +41,7 @@ struct Program {
   uint32_t world = 1;
   LastBatch last = LastBatch::Drop;
   bool callerOrders = false; ///< which rows `for` has comes from the caller
-  bool hasExternal = false;  ///< what some rows hold does
+  bool hasExternal = false;  ///< some rows come from the caller, read one by one
   /// Fraction of bad samples allowed; negative: none, and the first is fatal.
   double substitute = 0;
   int64_t globalBatch = 1;

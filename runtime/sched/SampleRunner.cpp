@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The inner loop: no allocation, no lock and no clock per sample, except for
-// what decodes or was asked to be timed.
+// decodes and for steps that are timed.
 #include "runtime/sched/SampleRunner.h"
 
 #include "runtime/abi/scalar.h"

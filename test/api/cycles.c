@@ -41,7 +41,7 @@ static pst_session *open_session(const pst_program *program) {
   return open_on(program, &column, "values", PST_HELD_ERROR);
 }
 
-/* What the process has in memory, in bytes. */
+/* Returns the resident memory of the process, in bytes. */
 static long resident(void) {
   long all = 0, here = 0;
   FILE *file = fopen("/proc/self/statm", "r");

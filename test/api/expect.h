@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tests of the C API share. Each includes it once. */
+/* Assertions of the tests of the C API. Each includes it once. */
 #pragma once
 
 #include "api/c/penstock.h"

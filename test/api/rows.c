@@ -49,7 +49,7 @@ static pst_program *given_program, *peers_program, *chosen_program;
 
 static unsigned char pixel_of(int64_t row, int at) { return (unsigned char)(row * 31 + at * 7); }
 
-/* What a table does; counts under a lock. */
+/* Behaviour of a table; counts under a lock. */
 typedef struct table {
   pthread_mutex_t lock;
   pthread_cond_t met;
@@ -461,7 +461,7 @@ static int read_x(void *context, int64_t number, pst_row *row) {
   return status;
 }
 
-/* What the batch's later stage reads outlives the row. */
+/* Values that the batch's later stage reads outlive the row. */
 static void test_peers(void) {
   pst_session_options options = PST_SESSION_OPTIONS_INIT;
   const pst_external_table given = {40, read_x, NULL, 1, NULL, 0, NULL, 0};
@@ -485,7 +485,7 @@ static void test_peers(void) {
   pst_session_close(session);
 }
 
-/* What lies in memory needs no function; what does not is asked for. */
+/* Columns in memory need no function; all others are asked for. */
 static int read_scale(void *context, int64_t number, pst_row *row) {
   ++*(int *)context;
   return pst_row_float(row, "scale", (double)number + 0.1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the C API allows from several threads, for ThreadSanitizer above all:
+/* Calls of the C API from several threads, for ThreadSanitizer above all:
  * programs compiled and sessions run side by side, batches that others release,
  * a cancel while somebody waits.
  *

@@ -9,10 +9,10 @@
 
 namespace penstock::cli {
 
-/// `true`, `12` or, with so many digits, `0.3172`.
+/// Returns the value as text: `true`, `12` or, with so many digits, `0.3172`.
 std::string drawnValue(const pst_draw &draw, int digits);
-/// A sample in lines of at most `columns` characters: position and file, then
-/// what was drawn, a line (or more) for each place that draws.
+/// Describes a sample in lines of at most `columns` characters: position and file, then
+/// the random values, a line (or more) for each place that draws.
 std::vector<std::string> captionOf(const pst_sample *sample, int64_t position, int columns);
 
 } // namespace penstock::cli

@@ -108,7 +108,7 @@ class _ArrowTable(Table):
         self._bytes: list[tuple[bytes, Any, Any]] = []
         self._numbers: list[tuple[bytes, Any]] = []
         self._files: dict[bytes, Any] = {}
-        self._others: dict[str, Any] = {} # what is read row by row
+        self._others: dict[str, Any] = {} # read row by row
         self._places, self._table = places, ds.data.table # whose memory it is
         for name, key in columns.items():
             column = _stored(self._table.column(key))

@@ -254,7 +254,7 @@ class Loader(_c.OfThisProcess):
     def _live(self) -> Any:
         if not self._session:
             raise SessionError("the loader is closed")
-        if self._process != os.getpid(): # what tells gives nothing there
+        if self._process != os.getpid(): # the session's functions return nothing there
             raise SessionError(self._error())
         return self._session
 

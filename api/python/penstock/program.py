@@ -17,7 +17,7 @@ from typing import Any, Iterable, Mapping
 from . import _c
 from .errors import CompileError
 
-_telling = threading.Lock() # what a program tells lives until it is asked again
+_telling = threading.Lock() # a program's text lives until the next call for it
 
 
 def _after_fork() -> None:
@@ -94,9 +94,9 @@ class Program(_c.OfThisProcess):
         return self._told(_c.library.program_explain)
 
     def transfers(self) -> dict[str, Any]:
-        """What a sample costs at each level of `transfer`, by imagined samples, on the `machine` of `load`: what crosses, the
-        work on either side, and which level "auto" takes. docs/cuda.md says how that is reckoned, penstock.h what the
-        entries are."""
+        """Estimated costs of a sample at each level of `transfer`, on the `machine` of `load`: the values that cross, the work
+        on either side, and the level that "auto" takes. docs/cuda.md describes the estimate, penstock.h the entries
+        (pst_program_transfers)."""
         return json.loads(self._told(_c.library.program_transfers))
 
     def _told(self, function: Any) -> str:

@@ -24,7 +24,7 @@ Val Intrinsics::sort(Args args) {
   const std::string axis = demandAxis(args[1], &x, "sort");
   std::vector<Dim> all = dims(x.ir);
   mlir::Value value = x.ir;
-  if (anyCounted(value, {axis})) // what does not exist comes last: equals keep their order
+  if (anyCounted(value, {axis})) // absent elements come last: equals keep their order
     value = onlyExisting(value, {axis}, largest(elementType(x)));
   return tensor(
       base.create<pipe::SortOp>(here, tensorOf(base.getI64Type(), all), value, axis, sizesOf(all)));

@@ -179,8 +179,8 @@ Val Intrinsics::sortSmall(const Val &value, size_t axis, dsl::SourceRange range)
   return out;
 }
 
-// The bits of `pipe.scan`: in f32 where the elements are smaller floats, sums from 0, and each
-// element rounded once.
+// Computes the bits of `pipe.scan`: in f32 where the elements are smaller floats, sums from 0, and
+// each element rounded once.
 Val Intrinsics::scanSmall(const std::string &name, const Val &value, size_t axis, Args args) {
   mlir::Type element = elementType(value), sums = element;
   if (element.isSignlessInteger(1))

@@ -15,12 +15,12 @@ namespace penstock::importer {
 
 /// An error was reported; the statement is given up.
 struct Abort {};
-/// Parameters that are compiled in, and what each of them decides.
+/// Parameters that are compiled in, with the property that each decides.
 using StaticParameters = std::map<std::string, std::string, std::less<>>;
 /// These parameters must be static: import starts again.
 struct MakeStatic {
   std::set<std::string> names;
-  std::string reason; ///< what they decide: "the extent of axis `h`"
+  std::string reason; ///< the property that they decide: "the extent of axis `h`"
 };
 
 /// The region of an op would use the element of a region around it.

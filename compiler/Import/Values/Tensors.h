@@ -49,7 +49,7 @@ public:
     std::string once;  ///< when it is known, for messages: "`compact` has looked at the values"
   };
   const Counted *countedBy(const Dim &dim) const;
-  llvm::DenseMap<mlir::Value, Dim> keptByMask; ///< what `compact` by a mask leaves
+  llvm::DenseMap<mlir::Value, Dim> keptByMask; ///< axes of results of `compact` by a mask
   /// Returns what `extent` gives, and the room of such an axis.
   mlir::Value room(const Dim &dim);
   /// An axis with room for as many as `most`; its count is still to be given.

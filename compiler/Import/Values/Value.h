@@ -34,7 +34,7 @@ enum class Kind {
   Poison,     ///< the result of a statement with an error, reported already
   Number,     ///< a scalar
   Tensor,     ///< rank 0 too: a scalar that depends on pixels
-  Neighbours, ///< what `window` binds: scalars on a small grid
+  Neighbours, ///< bound by `window`: scalars on a small grid
   Grouped,    ///< elements in groups; parts: the elements, each one's group, each group's first
   Record,
   Range,

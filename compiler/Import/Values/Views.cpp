@@ -107,7 +107,7 @@ void Tensors::checkInside(mlir::Value first, mlir::Value count, const Dim &axis,
           difference(binary(pipe::BinaryKind::add, draw.getArgs()[1], count), extent, -1)) == 0) {
     if (auto checked = checkedDraws.find(draw);
         checked != checkedDraws.end() && checked->second->getBlock() == base.getInsertionBlock()) {
-      checked->second->erase(); // what follows says it better
+      checked->second->erase(); // the check that follows has the better message
       checkedDraws.erase(checked);
     }
     std::optional<int64_t> spare = constantInt(difference(extent, count, 0));

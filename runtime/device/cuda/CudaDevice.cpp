@@ -309,7 +309,7 @@ public:
                                           " bytes of shared memory; a block of the " +
                                           device->name() + " has " +
                                           std::to_string(device->mostShared)};
-    constexpr uint32_t unasked = 48 << 10; // what every launch may have
+    constexpr uint32_t unasked = 48 << 10; // bytes that every launch may have
     if (sharedBytes > unasked)
       if (Status status = device->enter("reserving shared memory",
                                         [&] {

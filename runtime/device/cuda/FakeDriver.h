@@ -96,7 +96,7 @@ private:
   std::map<OpaqueFunction *, std::pair<OpaqueModule *, std::string>> kernels;
   size_t used = 0;
   int retained = 0;
-  int lost = success; ///< what every call answers
+  int lost = success; ///< the result of every call once the context is lost
   uintptr_t nextHandle = 16;
   std::map<std::string, int> counts;
   std::map<std::string, std::pair<int, int>> failures; ///< by function: which call, and how

@@ -58,7 +58,7 @@ struct EntropyKernels {
   const char *name;
 
   struct Unstuffed {
-    const uint8_t *in; ///< what comes next: the end, or the first byte of a marker
+    const uint8_t *in; ///< the next byte: the end, or the first one of a marker
     uint8_t *out;      ///< behind the bytes written
     bool ended;        ///< at a marker, or at the end of the data
   };

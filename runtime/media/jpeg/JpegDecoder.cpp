@@ -128,8 +128,7 @@ Status JpegDecoder::Impl::decode(const Request &request) {
   return {};
 }
 
-// Any error or warning on the way makes the file libjpeg's, which then says
-// what there is to say.
+// Any error or warning on the way leaves the file to libjpeg, which then reports the fault.
 EntropyPath JpegDecoder::Impl::runOwn(const Request &request) {
   if (!kernels)
     return EntropyPath::OtherLibrary;

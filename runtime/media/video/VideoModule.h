@@ -16,7 +16,7 @@ extern "C" {
 #define PST_VIDEO_ABI 3
 #define PST_VIDEO_MESSAGE 256
 
-/* What went wrong, as runtime/core/Status.h has it. */
+/* Kinds of failure, as those of runtime/core/Status.h. */
 enum { PST_VIDEO_OK, PST_VIDEO_CORRUPT, PST_VIDEO_UNSUPPORTED, PST_VIDEO_LIMIT, PST_VIDEO_RANGE };
 
 /* pst_video_index.flags */

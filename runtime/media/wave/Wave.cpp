@@ -230,7 +230,7 @@ Status Wave::decodePackets(const SoundTrack &sound, MediaBytes &file, const Medi
 }
 
 Status Wave::checkEnd(const MediumInput &input) {
-  if (input.sound) // what could be decoded is what there is
+  if (input.sound) // all samples were decoded when the index was made
     return {};
   const Opened opened(input);
   auto kind = kindOf(opened.file);

@@ -208,7 +208,7 @@ _METHODS: dict[str, Any] = {"convert": _converted, "crop": _cropped, "transpose"
                             # Pillow's own calls `transform` and `transpose`.
                             "rotate": Image.Image.rotate, "copy": lambda image: LazyImage(recorded_of(image)),
                             "getbands": lambda image: tuple(recorded_of(image).mode)}
-#: What `made` calls, by name; _functional has more.
+#: Functions that `made` calls, by name; _functional adds more.
 FUNCTIONS: dict[str, Callable[..., Any]] = {"crop": Image.Image.crop, "transpose": Image.Image.transpose, "resize": Image.Image.resize,
                                               "transform": Image.Image.transform}
 

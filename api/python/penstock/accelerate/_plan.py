@@ -24,7 +24,7 @@ from ._session import PushedLoader
 from ._tables import OTHER_FORMATS, Declined, Source, Table, name_of, open_with, source_of, table_of
 
 
-#: What stands in the stages of a transform that draws.
+#: Words in the stages of a transform that draws.
 DRAWS = re.compile(r"\b(chance|draw|choose|random_\w+|color_jitter|torch_jitter|erase\w*|\w+_augment\w*)\b")
 
 
@@ -33,7 +33,7 @@ class Work:
     """A transform as stages of a pipeline, followed by transforms that run in Python."""
     stages: Stages
     rest: list[Callable[[Any], Any]] = field(default_factory=list)
-    #: Why these are not stages.
+    #: The reason that these are not stages.
     why: str = ""
     #: Whether torchvision's classes would draw, be it for nothing (p = 1).
     drew: bool = False

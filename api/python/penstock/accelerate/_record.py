@@ -99,21 +99,21 @@ Key = tuple[str, tuple[str, ...], tuple[Call, ...]]
 @dataclass(frozen=True)
 class Recorded:
     """An image, or a tensor of one, that nobody looked at."""
-    #: As _lazy.item_of; its mode.
+    #: The path or bytes of the file, and the image's mode.
     item: Any
     mode: str
     #: The size of the file's image.
     extents: tuple[int, int]
-    #: What was called, for `made`.
+    #: The recorded calls, which `made` repeats.
     calls: tuple[Call, ...]
-    #: The stages so far, each with `{}` in place of numbers, and these.
+    #: The stages so far, each with `{}` in place of its numbers, and the numbers.
     texts: tuple[str, ...]
     numbers: tuple[Any, ...]
-    #: What is seen of what they make.
+    #: The part of their result that is visible.
     window: Window
     #: Steps of colours behind it, with their amounts.
     colours: tuple[tuple[int, float], ...] = ()
-    #: What was done to the tensor; none: it is a Pillow image.
+    #: Calls on the tensor; none: it is a Pillow image.
     tail: tuple[Call, ...] = ()
 
     @staticmethod
@@ -236,7 +236,7 @@ def _second(name: str) -> Callable[..., Any]:
     return make
 
 
-#: What makes a tensor of an image, or is done to one: transforms that do the same.
+#: Transforms by the recorded calls that make a tensor of an image, or change one.
 TRANSFORMS: dict[str, Callable[..., Any]] = {
     "to_tensor": v1.ToTensor, "pil_to_tensor": v1.PILToTensor, "convert_image_dtype": lambda: v1.ConvertImageDtype(torch.float32),
     "to_dtype": lambda: _second("ToDtype")(torch.float32), "normalize": v1.Normalize}

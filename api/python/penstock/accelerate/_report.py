@@ -19,9 +19,9 @@ def say(text: str) -> None:
 class Entry:
     """A loader; or several that are made anew at the same place, for the same."""
     name: str
-    #: "": its batches are Penstock's. Else why they are not.
+    #: The reason that its batches are not Penstock's; "": they are.
     reason: str = ""
-    #: What is to be said beside it.
+    #: Remarks on it.
     notes: list[str] = field(default_factory=list)
     samples: int = 0
     #: Of them, by leaves: images that a pipeline made.

@@ -13,7 +13,7 @@ import torchvision
 from torch.utils.data import ConcatDataset, Subset
 from torchvision import datasets
 
-#: What `decode` does not read, by the names that such files have; Pillow does.
+#: Endings of files that `decode` does not read, and Pillow does.
 OTHER_FORMATS = (".tif", ".tiff", ".gif", ".avif", ".heic", ".jxl", ".jp2")
 
 
@@ -23,13 +23,13 @@ class Declined(Exception):
 
 @dataclass
 class Part:
-    """A data set that holds rows itself, and what stands for its `__getitem__`."""
+    """A data set that holds rows itself, and the parts of its `__getitem__`."""
     dataset: Any
-    #: What images lie in: a list of paths, or an array of u8[row, ...].
+    #: The images: a list of paths, or an array of u8[row, ...].
     images: Any
-    #: Of an array: how a pipeline reads a row, as `column`'s type and the image's expression. Of paths: None.
+    #: For an array, `column`'s type and the expression of the image in a pipeline; None for paths.
     layout: tuple[str, str] | None
-    #: What its transform takes: "image", or "grey" for Pillow's mode L.
+    #: The argument of its transform: "image", or "grey" for Pillow's mode L.
     takes: str
     #: The target of a row, before `target_transform`.
     target: Callable[[int], Any]

@@ -137,7 +137,7 @@ HELPERS["torch_colours"] = TORCH_COLOURS
 @dataclass
 class Declarations:
     """Constants and functions that stages refer to."""
-    constants: dict[str, str] = field(default_factory=dict) # what stands behind the name: the name
+    constants: dict[str, str] = field(default_factory=dict) # the name by its value
     helpers: dict[str, str] = field(default_factory=dict)
 
     def constant(self, stem: str, declared: str) -> str:

@@ -208,9 +208,9 @@ void Index::findFrames(Input &input, const pst_video_limits &limits) {
     }
   };
   for (int64_t at = 0; !anchor && input.next(*packet); ++at) {
-    packet->flags &= ~AV_PKT_FLAG_DISCARD; // what is not shown may be the key frame
+    packet->flags &= ~AV_PKT_FLAG_DISCARD; // a frame that is not shown may be the key frame
     packet->pts = at;
-    (void)avcodec_send_packet(codec.get(), packet.get()); // what comes out counts
+    (void)avcodec_send_packet(codec.get(), packet.get()); // only its frames count
     take();
   }
   (void)avcodec_send_packet(codec.get(), nullptr);

@@ -16,8 +16,8 @@ struct Packet {
   enum : uint8_t {
     Key = 1,          ///< marked as one by the container: decoders are told
     Discard = 2,      ///< outside the edit list: decoded, not shown
-    Start = 4,        ///< what is shown from here on needs nothing before
-    Recovery = 8,     ///< what is shown from here on refers to nothing before
+    Start = 4,        ///< decoders may begin here: Picture::isStart
+    Recovery = 8,     ///< no frame shown from here on refers to one before
     Damaged = 16,     ///< not whole, or packets before it are lost
     SecondField = 32, ///< belongs to the frame of the packet before
   };

@@ -149,7 +149,7 @@ private:
   struct Now {
     bool hasSequence = false, hasPicture = false, hasSlice = false;
     bool isIdr = false, isIntra = true, isReference = false;
-    bool isParsed = false; ///< what follows is known
+    bool isParsed = false; ///< the fields below are set
     Structure structure = Frame;
     bool isPair = false; ///< both fields are in it
     uint32_t frameNumber = 0;

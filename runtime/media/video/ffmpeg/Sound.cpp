@@ -73,7 +73,7 @@ void getLayout(Reader &reader, AVCodecParameters &p) {
 CodecPtr soundCodec(const AVCodecParameters &parameters) {
   CodecPtr context = newCodec(parameters);
   context->flags2 |=
-      AV_CODEC_FLAG2_SKIP_MANUAL; // what is no part of the sound is the index's to know
+      AV_CODEC_FLAG2_SKIP_MANUAL; // the index knows the samples that are no part of the sound
   context->max_samples = maxDecoded;
   context->err_recognition |= AV_EF_EXPLODE;
   // Encoders of MP3 have written wrong ones; of Layer I FFmpeg finds those of ISO's streams wrong.
