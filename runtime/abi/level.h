@@ -20,9 +20,9 @@ struct Level {
   Architecture architecture = Architecture::x86;
 };
 
-/// Those of the x86-64 psABI: v2 (SSE4.2), v3 (AVX2, FMA, F16C), v4 (AVX-512 F BW CD DQ VL); and
-/// one of ours, v4-vnni (v4 with VBMI and VNNI). 64-bit ARM: armv8-a, with Neon. Of one
-/// architecture, each includes those before it.
+/// Levels of the x86-64 psABI: v2 (SSE4.2), v3 (AVX2, FMA, F16C), v4 (AVX-512 F BW CD DQ VL); and
+/// one of ours, v4-vnni (v4 with VBMI and VNNI). 64-bit ARM: armv8-a, with Neon. A level includes
+/// the ones of its architecture before it.
 inline constexpr Level all[] = {{2, "x86-64-v2"},
                                 {3, "x86-64-v3"},
                                 {4, "x86-64-v4"},

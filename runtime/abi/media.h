@@ -26,7 +26,7 @@ struct Medium {
   /// Integers that a decode is given, of each sample.
   std::span<const std::string_view> arguments;
   std::span<const std::string_view> formats;
-  /// Whether the arguments choose elements of the first axis.
+  /// Set if the arguments choose elements of the first axis.
   bool choosesByArguments = false;
 };
 

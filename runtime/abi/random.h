@@ -90,9 +90,9 @@ constexpr int64_t integer(uint64_t b, int64_t low, int64_t end) {
   return static_cast<int64_t>(static_cast<uint64_t>(low) + high);
 }
 
-/// Where a keyed permutation of 0 ..< n sends i; i itself if n <= 1 or i lies
-/// outside. Eight Feistel rounds over the next even number of bits (with four, n
-/// below 50 is visibly uneven), walked along the cycle until the image is below n.
+/// Returns the image of i under a keyed permutation of 0 ..< n; i itself if n <= 1 or i lies
+/// outside. Eight Feistel rounds over the next even number of bits (with four, n below 50 is
+/// visibly uneven), walked along the cycle until the image is below n.
 constexpr uint64_t permute(uint64_t key, uint64_t n, uint64_t i) {
   if (n <= 1 || i >= n)
     return i;

@@ -15,7 +15,7 @@ namespace penstock::runtime {
 /// all others stay for ever.
 struct CacheFolder {
   std::string path; ///< empty: nothing is kept
-  /// Of files that are read in one go; 0: all files stay, as they do where a
+  /// Most bytes of the files that are read in one go; 0: all files stay, as they do where a
   /// pipeline names the folder.
   uint64_t mostBytes = 0;
 
@@ -28,8 +28,8 @@ struct CacheFolder {
   static CacheFolder ofUser(std::string path) { return {std::move(path), uint64_t(64) << 20}; }
 };
 
-/// Whether those who use a file have read it when they have opened it, or have it
-/// mapped for days: on a network disk, removing that would end their process.
+/// Use of a file by its readers: read when it is opened, or mapped for days. On a network disk,
+/// removing a mapped file would end their process.
 enum class CacheKind { Unknown, Read, Mapped };
 CacheKind cacheKindOf(std::string_view name);
 

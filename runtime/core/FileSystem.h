@@ -23,15 +23,15 @@ struct FileInfo {
   uint64_t size = 0;
   /// Last change, in nanoseconds since 1970.
   int64_t modifiedNs = 0;
-  /// The same of its contents or of what is known of it, which no program sets: unpacking an
-  /// archive gives old times to `modifiedNs` alone.
+  /// Last change of the contents or the metadata, which no program sets: unpacking an archive gives
+  /// old times to `modifiedNs` alone.
   int64_t changedNs = 0;
-  /// Together the same for one file under all its names.
+  /// Identify a file: together the same under all its names.
   uint64_t device = 0;
   uint64_t number = 0;
 };
 
-/// Whether a name is a link, and where that leads.
+/// Kinds of links, by their targets.
 enum class Link : uint8_t {
   None,
   Followed,
@@ -89,7 +89,7 @@ class FileSystem {
 public:
   virtual ~FileSystem();
 
-  /// The same for the same roots: what was found through links depends on them.
+  /// Returns a key of the set of roots: results found through links depend on it.
   virtual uint64_t rootsKey() const = 0;
 
   /// Reads a whole file into `out` and sets its size. A file of more than
@@ -107,7 +107,7 @@ public:
   /// whole. The root must be writable, and the folder must exist. What a killed
   /// process left is overwritten; while another writes to the same place, Code::Io.
   virtual Result<std::unique_ptr<NewFile>> createFile(std::string_view path) = 0;
-  /// The same with all bytes at once.
+  /// As createFile(), with all bytes at once.
   Status writeFileAtomically(std::string_view path, std::span<const uint8_t> bytes);
   virtual Status removeFile(std::string_view path) = 0;
   /// Sets the time of a file's last change to now. Its root must be writable.
@@ -124,7 +124,7 @@ public:
 /// `currentFolder`. Works on the text alone.
 std::string normalizePath(std::string_view path, std::string_view currentFolder);
 
-/// The same with the folder that the process is in.
+/// Normalizes `path`, from the process's current folder.
 std::string absolutePath(std::string_view path);
 
 /// True where `path` is `root` or lies below it; both normalized.
@@ -142,10 +142,10 @@ Status readToEnd(const RawRead &read, uint64_t expectedSize, uint64_t maxBytes,
 /// and interrupted reads.
 Status readUpTo(const RawRead &read, size_t size, std::string_view path, Buffer &out);
 
-/// Of a link out of the roots, to `target`.
+/// Returns the error of a link out of the roots, to `target`.
 Error linkLeavesRoots(std::string_view link, std::string_view target, bool isFolder);
 
-/// Of a file that is not what it was when it was opened.
+/// Returns the error of a file that has changed since it was opened.
 Error changedWhileRead();
 
 /// An Error for `errno` value `number`: "cannot <action> <path>: <reason>".

@@ -50,9 +50,10 @@ public:
   /// Most samples in one.
   int64_t largest() const { return largestBatch; }
   uint64_t bytes() const { return 16 * rows.size() + buckets.size() * sizeof(Bucket); }
-  /// Of lengths and rules: batches of equal fingerprints are the same.
+  /// Returns a fingerprint of lengths and rules: equal ones give the same batches.
   uint64_t fingerprint() const { return print; }
-  /// Why some rows come in no epoch: they fill no batch. Empty: they all do.
+  /// Returns a message about a bucket whose rows fill no batch, so that they come in no epoch.
+  /// Empty: there is none.
   std::string unfilled() const;
 
   /// Batches that each of `world` ranks has, where an epoch goes on at its batch number
@@ -81,7 +82,7 @@ private:
   LengthBatches() = default;
   size_t bucketAt(int64_t position) const;
   Batch batchIn(const Bucket &bucket, int64_t number) const;
-  /// Where `rows` has what stands at a position.
+  /// Returns the index in `rows` of the row at a position.
   int64_t place(uint64_t seed, uint32_t epoch, int64_t position) const;
   void cut(int64_t total);
   void count();

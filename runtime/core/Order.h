@@ -59,10 +59,9 @@ private:
   std::vector<double> cumulative;
 };
 
-/// How ranks share an epoch. Global batch b has the positions start + bG up to
-/// start + (b+1)G; rank r of W takes those with p mod W = r, as PyTorch's
-/// DistributedSampler does. `start` is where an epoch is resumed; the samples
-/// from there on are the same under any W and G.
+/// Shares an epoch among ranks. Global batch b has the positions start + bG up to start + (b+1)G;
+/// rank r of W takes those with p mod W = r, as PyTorch's DistributedSampler does. `start` is where
+/// an epoch is resumed; the samples from there on are the same under any W and G.
 class RankLayout {
 public:
   /// InvalidArgument unless 0 <= rank < world, and `globalBatch` is a positive

@@ -36,7 +36,7 @@ public:
   /// Copies `bytes`. Errors: Corrupt, with what was found; Unsupported for
   /// another ABI version.
   static Result<std::shared_ptr<const Plan>> load(std::span<const uint8_t> bytes);
-  /// The same for a plan that was just made.
+  /// Checks and loads a plan that was just made. Errors as load()'s.
   static Result<std::shared_ptr<const Plan>> make(const plan::PlanT &contents);
   /// The bytes that load() reads.
   static std::vector<uint8_t> serialize(const plan::PlanT &contents);

@@ -595,7 +595,7 @@ private:
     require(isScalar(d.type), "draw", i, "has no type");
   }
 
-  /// Nothing is read before it is written, in the order of stages.
+  /// Checks that everything is written before it is read, in the order of stages.
   void writers() {
     for (size_t i : stepsByStage(tree)) {
       const plan::StepT &s = *tree.steps[i];

@@ -16,8 +16,8 @@ struct Processors {
   double quota = 0;  ///< whose time the tightest cgroup allows; 0: all of it
   std::string limit; ///< the file that says so; empty where none does
 
-  /// How many threads they keep busy: a quota that is no whole number is rounded
-  /// up. At least 1.
+  /// Returns the number of threads that they keep busy: a fractional quota is rounded up. At least
+  /// 1.
   int usable() const;
 };
 
@@ -25,7 +25,7 @@ struct Processors {
 /// and 2; `files` has /proc and what is mounted there as its root. What cannot be
 /// read limits nothing.
 Processors findProcessors(FileSystem &files, int mask);
-/// Those of this machine and process, now.
+/// Finds the processors of this machine and process, now.
 Processors findProcessors();
 
 /// Threads for a process that shares them with `ranks` - 1 others; at least 1.

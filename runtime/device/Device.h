@@ -94,15 +94,15 @@ public:
   virtual const std::string &name() const = 0;
   /// True where host code may touch the device's memory.
   virtual bool isHost() const = 0;
-  /// Of the GPUs of this machine; -1: the host.
+  /// Returns the number of this GPU of the machine; -1: the host.
   virtual int number() const = 0;
 
   /// Memory aligned to 64 bytes, freed with the last reference; null where
   /// there is none left.
   virtual std::shared_ptr<void> allocate(size_t bytes) = 0;
-  /// The same for host memory that copies to this device are fast from.
+  /// As allocate(), for host memory that copies to this device are fast from.
   virtual std::shared_ptr<void> allocateHost(size_t bytes) = 0;
-  /// Of allocate() and allocateHost(), where the host may not touch the first.
+  /// Returns the bytes taken by allocate() (where the host may not touch them) and allocateHost().
   virtual DeviceMemory taken() const = 0;
 
   virtual Result<std::unique_ptr<DeviceStream>> makeStream() = 0;

@@ -14,7 +14,7 @@ namespace penstock::runtime {
 /// block, with or without the mark "Exif\0\0" before it) holds in its first
 /// directory; 1 where it holds none or a senseless one. Safe on any bytes.
 uint8_t exifOrientation(std::span<const uint8_t> block);
-/// The same; none where there is no such field.
+/// As exifOrientation(); none if there is no such field.
 std::optional<uint8_t> findExifOrientation(std::span<const uint8_t> block);
 
 /// The orientation of an XMP packet, where Pillow finds it: the digit behind the first

@@ -33,8 +33,7 @@ struct Region {
   uint32_t width = 0;
 };
 
-/// Which pixels are wanted, and where: row y of the region begins at
-/// `out + y * rowStride`.
+/// The pixels to decode, and their place: row y of the region begins at `out + y * rowStride`.
 struct Target {
   PixelFormat format = PixelFormat::Rgb;
   Region region;
@@ -53,8 +52,7 @@ struct Picture {
 /// InvalidArgument where a side is not one of 1 ... 65,500 pixels.
 Status checkSides(const Picture &picture);
 
-/// Who read the entropy-coded data of a JPEG file: our decoder, or libjpeg's and
-/// why.
+/// The decoder of a JPEG file's entropy-coded data: ours, or libjpeg's, by the reason.
 enum class EntropyPath : uint8_t {
   Own,
   OtherCoding,  ///< arithmetic; without checkpoints, also progressive

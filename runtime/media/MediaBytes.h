@@ -17,7 +17,7 @@ struct ByteRange {
   uint64_t offset = 0, size = 0;
 };
 
-/// Of a file that has ended before `size`.
+/// Returns the error of a file that has ended before `size`.
 Error shrunk(uint64_t size);
 
 /// A file, or what stands for one. One thread at a time.
@@ -27,7 +27,7 @@ public:
   virtual uint64_t size() const = 0;
   /// Fills `out` from `offset` on; the caller has looked at size(). May block.
   virtual Status read(uint64_t offset, std::span<uint8_t> out) = 0;
-  /// The same where they lie, or in `room`, until the next call.
+  /// Returns the bytes where they lie, or in `room`, until the next call.
   virtual Result<const uint8_t *> view(uint64_t offset, uint64_t count, std::vector<uint8_t> &room);
 };
 
@@ -70,7 +70,7 @@ private:
   };
   Status readInto(uint64_t offset, uint64_t count, Buffer &out);
   Status keep(uint64_t offset, uint64_t count);
-  /// Where these bytes lie among what was read; null where they do not.
+  /// Returns these bytes among the pieces that were read; null if they are not.
   const uint8_t *find(uint64_t offset, uint64_t count) const;
 
   std::shared_ptr<OpenFile> file;

@@ -53,8 +53,8 @@ struct MediumRequest {
   size_t rank() const { return extents.size(); }
 };
 
-/// Where the whole result would lie: element (i, j, ...) at i * strides[0] + j *
-/// strides[1] + ..., in bytes, behind the first `offset` of `bytes`.
+/// The layout of the whole result: element (i, j, ...) lies at i * strides[0] + j * strides[1] +
+/// ..., in bytes, behind the first `offset` of `bytes`.
 struct MediumLayout {
   int64_t strides[PST_MAX_RANK] = {};
   int64_t bytes = 0, offset = 0;
@@ -81,7 +81,7 @@ class Medium {
 public:
   virtual ~Medium() = default;
 
-  /// Nothing where 64 bits are too few.
+  /// Returns the layout of a request's result; nothing if 64 bits are too few.
   virtual std::optional<MediumLayout> layout(const MediumRequest &request) const {
     return denseLayout(request);
   }
@@ -99,7 +99,7 @@ public:
   virtual Status checkEnd(const MediumInput &) { return {}; }
 };
 
-/// How a medium is registered: in runtime/media/Media.cpp.
+/// The registration of a medium, in runtime/media/Media.cpp.
 struct MediumEntry {
   /// Reads the header, whatever the bytes hold.
   Status (*probe)(const MediumInput &input, const ImageLimits &limits, media::Record &numbers);
@@ -111,7 +111,7 @@ struct MediumEntry {
                   std::vector<ByteRange> &parts);
 };
 
-/// That of runtime/abi/media.h's list by its place there.
+/// Returns the entry of a medium, by its number in runtime/abi/media.h's list.
 const MediumEntry &mediumEntry(size_t number);
 
 } // namespace penstock::runtime

@@ -23,8 +23,8 @@ public:
   /// The stored image's width is the upright one's height.
   bool isTransposed() const { return transposed; }
 
-  /// Where a region of the upright image lies in the stored one, which has
-  /// `height` rows and `width` columns.
+  /// Returns the region of the stored image, of `height` rows and `width` columns, that a region of
+  /// the upright image shows.
   Region stored(const Region &upright, uint32_t height, uint32_t width) const;
   /// Copies the stored pixels of `stored(upright)`, row after row without gaps,
   /// to where they belong in the upright region.

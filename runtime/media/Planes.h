@@ -33,7 +33,7 @@ struct Planes {
   size_t bytes() const { return offset(3); }
   bool isEmpty() const { return luma.height == 0; }
 
-  /// Where pixel (0, 0) of the region lies, in pixels from the first chroma sample's first one.
+  /// Offsets of the region's pixel (0, 0) from the first pixel of the first chroma sample.
   uint32_t rowPhase() const { return luma.top - (chroma.top << halvesRows); }
   uint32_t columnPhase() const { return luma.left - (chroma.left << halvesColumns); }
 };

@@ -21,9 +21,9 @@ using PrepareProgress = std::function<bool(uint64_t done, uint64_t total)>;
 
 struct IndexReport {
   uint64_t images = 0;
-  /// Of the images: those whose entries are of an earlier run.
+  /// Images whose entries are of an earlier run.
   uint64_t earlier = 0;
-  /// By CheckpointState; the first are those that have checkpoints.
+  /// Images by CheckpointState; the first state is that of files with checkpoints.
   std::array<uint64_t, checkpointStateCount> states{};
   uint64_t unreadable = 0; ///< files that could not be read
   uint64_t others = 0;     ///< files that are no images by their names

@@ -19,10 +19,10 @@ class Listing {
 public:
   struct Options {
     std::string path = {};
-    /// Of the files that a list names; empty: the list's own folder.
+    /// The folder of the files that a list names; empty: the list's own folder.
     std::string root = {};
-    /// Where `path` is a table: the column of file names, its name or number;
-    /// empty: a file name per line.
+    /// The column of file names of a table at `path`, by name or number; empty: a file name per
+    /// line.
     std::string column = {};
     char separator = ',';
   };

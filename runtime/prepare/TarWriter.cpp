@@ -16,8 +16,8 @@ void octal(uint8_t *field, size_t digits, uint64_t value) {
     field[i] = uint8_t('0' + (value & 7));
 }
 
-/// Where the name is cut into the two fields of ustar: behind the slash there;
-/// 0: it is one field; npos: it does not fit.
+/// Returns the index that cuts the name into the two fields of ustar: behind the slash there; 0: it
+/// is one field; npos: it does not fit.
 size_t cutOf(std::string_view name) {
   if (name.size() <= 100)
     return 0;

@@ -36,7 +36,7 @@ public:
   /// Returns an output's buffer in the host's memory; there is none for outputs that a device makes
   /// and keeps.
   uint8_t *output(size_t output) const { return base + outputOffsets[output]; }
-  /// Of outputs on the device, and their offsets.
+  /// Return an output's values, and its offsets, on the device.
   uint8_t *deviceOutput(size_t output) const { return deviceBase + deviceOffsets[output]; }
   uint8_t *deviceLengths(size_t output) const { return deviceBase + deviceLengthOffsets[output]; }
   uint8_t *output(size_t output, int64_t slot) const {
@@ -59,7 +59,7 @@ public:
   /// Moves the values of ragged outputs together and fills up, where the host has them, and makes
   /// their offsets. Once for a batch.
   void compact(int64_t count);
-  /// Of what is delivered of an output, after compact().
+  /// Returns the bytes of an output that are delivered, after compact().
   int64_t deliveredBytes(size_t output, int64_t count) const;
   std::vector<OutputView> views(int64_t count) const;
   /// An output, or a copy of it, in the host's memory. Null where the device does not give it.

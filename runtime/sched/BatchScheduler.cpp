@@ -14,7 +14,7 @@ namespace penstock::runtime {
 
 namespace {
 
-/// Long enough that queues and clocks cost nothing, short enough to balance.
+/// Time of a chunk: long enough that queues and clocks cost nothing, short enough to balance.
 constexpr int64_t grainNs = 500'000;
 /// One is copied, one is computed, one is packed or comes back.
 constexpr int mostOnDevice = 3;

@@ -64,8 +64,8 @@ int64_t DeviceStage::place(int64_t bytes) {
   return at;
 }
 
-/// Those that a kernel reads of all samples lie one behind the other, also where some samples have
-/// none.
+/// Places the buffers of all samples one behind the other if a kernel reads them together, also
+/// where some samples have none.
 void DeviceStage::placeTogether(Work &work, int number) {
   if (const BufferLayout &buffer = layout.buffers[size_t(number)]; buffer.readByAll)
     together[size_t(entries[size_t(number)])] = place(buffer.bytes * work.count);
@@ -100,7 +100,7 @@ void DeviceStage::placeRegion(const pst_tensor &from, pst_tensor &to, Crossing &
   pointAtRegion(to, part.offset, part);
 }
 
-/// The first element of a picture of which the region begins at `offset`.
+/// Points the tensor at the picture's first element, if its region begins at `offset`.
 void DeviceStage::pointAtRegion(pst_tensor &to, int64_t offset, const Crossing &part) {
   const bool isVideo = tree.media[size_t(part.decode->media)]->media == "video";
   const int rows = isVideo ? 1 : 0, columns = rows + 1;
@@ -113,7 +113,7 @@ void DeviceStage::pointAtRegion(pst_tensor &to, int64_t offset, const Crossing &
                                   to.extent[columns] * pixel);
 }
 
-/// Of other media, the rows along their first axis that are needed, likewise.
+/// Places the needed rows along the first axis of other media, likewise.
 void DeviceStage::placeRows(const pst_tensor &from, pst_tensor &to, Crossing &part,
                             const int64_t *block) {
   const AxisRange rows = rangeOf(*part.decode, 0, from.extent[0], block);
@@ -180,7 +180,7 @@ bool DeviceStage::shapeMade(Work &work, int64_t slot, Failure &failure) {
   return true;
 }
 
-/// Which samples each kernel runs for, and their scratch.
+/// Chooses the samples that each kernel runs for, and their scratch.
 Status DeviceStage::placeSteps(Work &work, const std::vector<int64_t> &slots) {
   scratch.assign(size_t(work.count), 0);
   for (size_t i = layout.stageBegin[size_t(stage)]; i < layout.stageBegin[size_t(stage) + 1]; ++i) {
@@ -207,7 +207,7 @@ Status DeviceStage::placeSteps(Work &work, const std::vector<int64_t> &slots) {
   return {};
 }
 
-/// Which steps are one launch, for which samples.
+/// Chooses the steps that are one launch, and their samples.
 void DeviceStage::placeJoined(const std::vector<int64_t> &slots) {
   joined.clear();
   auto joinOf = [&](size_t i) { return layout.steps[steps[i].step].join; };
@@ -240,7 +240,7 @@ void DeviceStage::placeFills() {
       fills[i] = place(o.elementBytes);
 }
 
-/// Where the first sample of an output is while the stage runs.
+/// Returns the place of an output's first sample while the stage runs.
 uint8_t *DeviceStage::outputAt(Work &work, size_t output) const {
   return layout.outputs[output].onDevice ? work.memory->deviceOutput(output)
                                          : base + outputs[output];
@@ -382,8 +382,8 @@ void DeviceStage::packPlanes() {
   }
 }
 
-/// Of what lies in the arena, or is an output that the stage makes, which its kernels may read,
-/// too.
+/// Returns the address of a buffer in the arena, or in an output that the stage makes, which its
+/// kernels may read, too.
 void *DeviceStage::addressOf(Work &work, int64_t slot, int number) {
   const BufferLayout &buffer = layout.buffers[size_t(number)];
   const bool isOutput = buffer.kind == BufferKind::output && buffer.stage == stage;

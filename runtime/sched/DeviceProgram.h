@@ -23,13 +23,13 @@ public:
                                                      const std::vector<DeviceImage> &images);
 
   const std::shared_ptr<Device> device;
-  /// Of the layout's steps; those of the host and joined ones have none.
+  /// Kernels by step of the layout; none for steps of the host and joined ones.
   std::vector<DeviceKernel> kernels;
-  /// Of the layout's joins.
+  /// Kernels by join of the layout.
   std::vector<DeviceKernel> joins;
   /// Layout::planes, if there is one.
   DeviceKernel planes{};
-  /// Layout::constants, there.
+  /// Layout::constants on the device.
   uint8_t *constants = nullptr;
 
   std::mutex lock; ///< of the streams: who queues a batch queues all of it

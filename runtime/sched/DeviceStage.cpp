@@ -14,7 +14,8 @@ namespace {
 
 using plan::BufferKind;
 
-/// Enough blocks for any GPU's multiprocessors, few enough that each has work.
+/// Returns the blocks of a launch: enough for any GPU's multiprocessors, few enough that each has
+/// work.
 uint32_t blocksFor(size_t samples, size_t most) {
   constexpr size_t wanted = 2048;
   return uint32_t(std::clamp<size_t>(wanted / std::max<size_t>(samples, 1), 1, most));

@@ -58,7 +58,7 @@ private:
     std::vector<int64_t> slots;
     int64_t records;
   };
-  /// Of what runs, the steps `first` ..< `end` in one launch.
+  /// A joined launch of the steps `first` ..< `end` of those that run.
   struct Joined {
     int number; ///< of the layout's joins
     size_t first, end;

@@ -12,8 +12,8 @@ namespace penstock::runtime {
 namespace {
 
 constexpr uint64_t mostFetched = uint64_t(1) << 30;
-/// Of files that are read in parts: smaller ones are read at once, of others so much for what their
-/// header says, and what else is asked for in pieces of so many bytes.
+/// Files read in parts: smaller ones than `smallFile` are read at once; of others `headBytes` for
+/// the header, and the rest in pieces.
 constexpr uint64_t smallFile = 64 << 10, headBytes = 4 << 10, pieceBytes = 32 << 10;
 
 bool isVideo(const plan::MediaT &media) { return media.media == "video"; }

@@ -39,8 +39,8 @@ struct BufferLayout {
   int row = -1, column = -1, output = -1;
   std::vector<int32_t> choices;
   int32_t indexSlot = -1;
-  /// Where the buffer is read in a later stage than it is made, or by other
-  /// samples: its number among those that are kept per slot; else -1.
+  /// Number among the buffers kept per slot, of a buffer that is read in a later stage than it is
+  /// made, or by other samples; else -1.
   int kept = -1;
   int place = -1;              ///< memory that it shares; -1: its own
   int stage = 0;               ///< in which it is made
@@ -48,11 +48,11 @@ struct BufferLayout {
   bool readByAll = false;      ///< those of all samples lie one behind the other
   int64_t constantOffset = -1; ///< in Layout::constants
 
-  /// Of an alias: the buffer that a sample with this block means.
+  /// Returns the buffer that an alias stands for in a sample with this block.
   int32_t chosen(const int64_t *block) const {
     return choices[size_t(std::clamp<int64_t>(block[indexSlot], 0, int64_t(choices.size()) - 1))];
   }
-  /// Those of all samples in one tensor, `n` first: they lie one behind the other.
+  /// Returns the buffers of all samples as one tensor, `n` first: they lie one behind the other.
   pst_tensor ofAll(const pst_tensor &first, int64_t count) const;
 };
 
@@ -73,7 +73,8 @@ struct StepLayout {
   std::vector<int32_t> scalars;
   int32_t guard = -1;
   bool once = false; ///< for the first sample of a batch alone
-  /// Nothing but scalars and results of such steps, `sources`, makes its own, which are small.
+  /// Set if only scalars and results of such steps, `sources`, go into its results, which are
+  /// small.
   bool isConstant = false;
   std::vector<int> sources;
   const plan::DeviceKernelT *device = nullptr; ///< where its kernel is a device's; the plan's
@@ -150,7 +151,7 @@ struct Layout {
   /// Bytes of one sample's temporaries and scratch, as far as they are static.
   int64_t staticScratch = 0;
 
-  /// How many samples every batch must have; -1: any number.
+  /// Returns the number of samples that every batch must have; -1: any number.
   int64_t exactCount() const;
 
   const plan::PlanT &tree() const { return plan->contents(); }

@@ -48,8 +48,8 @@ struct TransferLevel {
 enum class LastBatch {
   Drop, ///< they are left out
   Keep, ///< they are a smaller batch, in which ranks may have one sample less than others
-  /// The same, but the epoch's first rows come again, so that all ranks have the
-  /// same number: as DistributedSampler does.
+  /// As Keep, but the epoch's first rows come again, so that all ranks have the same number: as
+  /// DistributedSampler does.
   Pad
 };
 
@@ -78,7 +78,7 @@ struct SessionOptions {
   int fetchThreads = 0;
   /// Batches in the making or ready. The caller may hold as many again.
   int prefetch = 2;
-  /// Where the caller holds more, memory is taken for more, up to the budget.
+  /// Takes memory for more batches, up to the budget, if the caller holds more.
   bool growHeld = false;
   /// Samples whose bytes are fetched before their batch is begun. 0: chosen.
   int64_t fetchAhead = 0;
@@ -93,9 +93,9 @@ struct SessionOptions {
 
   /// Rows come from Session::giveRows(), not from the pipeline's order.
   bool callerOrders = false;
-  /// Where set, next() asks it for rows, on the thread that calls: the rows of one batch
-  /// of `epoch` go to `rows`, at most `capacity`. Returns how many; 0 at the end of
-  /// the epoch; rowsNotYet; any other negative number is an error.
+  /// If set, next() asks it for rows, on the thread that calls: stores the rows of one batch of
+  /// `epoch` in `rows`, at most `capacity`. Returns their number; 0 at the end of the epoch;
+  /// rowsNotYet; any other negative number is an error.
   std::function<int64_t(uint32_t epoch, int64_t *rows, int64_t capacity)> nextRows;
   static constexpr int64_t rowsNotYet = -1;
   /// Rows that were asked for and not delivered are asked for again after restore(),
@@ -118,7 +118,7 @@ struct SessionOptions {
   /// (Batch::usedOn()).
   void *stream = nullptr;
 
-  /// Where sources keep their indexes; empty: nowhere.
+  /// The folder for the indexes of sources; empty: none is kept.
   std::string cacheFolder;
   /// Must outlive the session. Null is allowed where no source reads files.
   FileSystem *files = nullptr;

@@ -278,7 +278,7 @@ Result<std::shared_ptr<const Program>> Program::make(std::shared_ptr<const Layou
   return std::shared_ptr<const Program>(std::move(program));
 }
 
-/// How many samples batches have, and that ranks can share them.
+/// Sets the number of samples of a batch, and checks that ranks can share it.
 Status Program::takeBatches(const SessionOptions &options) {
   constexpr int64_t maxBatch = int64_t(1) << 32;
   const plan::BatchT &batch = *tree().batch;

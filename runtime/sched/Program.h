@@ -61,14 +61,14 @@ struct Program {
   /// Samples wait for bytes.
   bool fetches() const { return mediaCount() > 0 || hasExternal; }
   int64_t positions() const { return order->positions(); }
-  /// Positions in an epoch from its start, with those that are filled up.
+  /// Returns the positions in an epoch from its start, padding included.
   int64_t positionsPerEpoch() const;
   /// Batches of this rank in an epoch that begins at `start` (a Cursor's position).
   int64_t batchesFrom(int64_t start) const {
     return byLength ? byLength->rounds(start, world)
                     : ranks(start).batches(positionsFrom(start), last != LastBatch::Drop);
   }
-  /// One of them; number < batchesFrom(start).
+  /// Returns one of these batches; number < batchesFrom(start).
   BatchPlace batchFrom(uint32_t epoch, int64_t start, int64_t number) const;
   /// The batch of the rank that has a position of an epoch from its start; without begin and
   /// end.
@@ -82,11 +82,11 @@ struct Program {
   std::optional<int64_t> batchesPerEpoch() const;
   /// Samples of this rank in an epoch from its start, by the pipeline's order.
   int64_t samplesPerEpoch() const;
-  /// How many of them may be bad.
+  /// Returns the number of these that may be bad.
   int64_t allowedBad() const;
 
 private:
-  /// Of batches of one size: positions in an epoch that begins at `start`, and this rank's.
+  /// Positions in an epoch that begins at `start`, and this rank's, for batches of one size.
   int64_t positionsFrom(int64_t start) const;
   RankLayout ranks(int64_t start) const {
     return *RankLayout::make(globalBatch, rank, world, start);

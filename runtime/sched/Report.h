@@ -27,7 +27,7 @@ struct VideoCounts {
   uint64_t indexUses = 0; ///< samples whose file had an index
   uint64_t lateBytes = 0; ///< read while decoding: of restarts
   std::array<uint64_t, videoReadingCount> readings{}; ///< samples by VideoReading
-  /// Of the session, whether delivered or not.
+  /// Indexes made by the session, whether their batches were delivered or not.
   uint64_t indexesMade = 0;
   uint64_t indexBytes = 0; ///< that were read for them
 
@@ -60,7 +60,7 @@ struct Statistics {
   uint64_t indexUses = 0, indexMisses = 0;               ///< as in DecodeStats
   VideoCounts videos;
   int64_t elapsedNs = 0; ///< since the first call of next()
-  /// Of `Wait`, what next() waited for a batch that was delivered.
+  /// Part of `Wait`: time that next() waited for a delivered batch.
   int64_t lastWaitNs = 0, longestWaitNs = 0;
   uint64_t lateBatches = 0; ///< that were not ready when they were asked for
   int64_t blocks = 0;       ///< batches that there is memory for

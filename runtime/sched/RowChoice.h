@@ -17,7 +17,7 @@ struct Program;
 
 struct RowChoice {
   Order order;
-  /// Of the order's rows, which are then in no order of their own.
+  /// Batches by length of the order's rows, which then have no order of their own.
   std::optional<LengthBatches> byLength;
 };
 

@@ -49,8 +49,8 @@ std::string nameOfNumbers(const plan::PlanT &tree) {
   return name;
 }
 
-/// Of the files of the first sample's row. None where they cannot be known again, such as those
-/// that have changed since `before`.
+/// Returns the places of the first sample's files. None if they cannot be recognized later, such as
+/// files that have changed since `before`.
 std::vector<MediaPlace> placesOf(const Fetcher &files, Work &work, int64_t before) {
   const plan::PlanT &tree = work.program->tree();
   std::vector<MediaPlace> places;
@@ -79,7 +79,7 @@ bool isDecoded(Work &work) {
   return false;
 }
 
-/// The same of its headers. False where one cannot be read.
+/// Reads the header numbers of the first sample's row. False if a header cannot be read.
 bool readNumbers(Fetcher &files, Work &work, const std::vector<int32_t> &slots,
                  std::vector<int64_t> &block, int64_t *numbers) {
   const plan::PlanT &tree = work.program->tree();

@@ -25,7 +25,7 @@ public:
 
   /// A stage of a sample begins: there is what earlier ones have kept.
   void begin(Work &work, int64_t slot, int stage);
-  /// It ends: its scratch is free.
+  /// Ends the stage: its scratch is free.
   void end();
 
   int64_t *block = nullptr; ///< the parameter block of the sample at hand

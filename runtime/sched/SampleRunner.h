@@ -43,7 +43,7 @@ private:
   bool runStage(Work &work, int64_t slot, int stage, Failure &failure);
   /// Lengths that kernels of the stage have found, against their limits.
   bool runStep(Work &work, int64_t slot, const StepLayout &step, Failure &failure);
-  /// Of a step whose tensors and scalars are bound. What is made already takes its memory all the
+  /// Runs a step whose tensors and scalars are bound. A step that `isMade` takes its memory all the
   /// same: whether a sample has enough must not depend on the thread.
   bool runCode(const Work &work, const StepLayout &step, bool isMade, Failure &failure);
   bool runCodec(const StepLayout &step, Failure &failure);

@@ -54,7 +54,7 @@ public:
     enum What { Batch, EndOfEpoch, Timeout, NoRows } what = Batch;
     BatchPtr batch;
   };
-  /// The same, but waits for `timeoutNs` at most; 0: only looks; negative: no limit.
+  /// As next(), but waits for `timeoutNs` at most; 0: polls; negative: no limit.
   Result<Taken> nextWithin(int64_t timeoutNs);
 
   /// Makes next() go on at the beginning of `epoch`, of any epoch at any time, with
@@ -80,8 +80,8 @@ public:
   /// batch size; none: the epoch ends there. Only where rows come from the caller.
   Status giveRows(std::vector<int64_t> rows);
 
-  /// Where the next call of next() stands: a line of text. Restoring it gives
-  /// the same remaining samples under any threads, prefetch and world size.
+  /// Returns the position of the next call of next(), as a line of text. Restoring it gives the
+  /// same remaining samples under any threads, prefetch and world size.
   std::string state() const;
   /// Goes there; drops what was prepared, and clears an error. InvalidArgument
   /// for text that is no state and for another pipeline's; the session is then
@@ -94,7 +94,7 @@ public:
   Result<SampleReport> sample(uint32_t epoch, int64_t position);
 
   Statistics statistics() const;
-  /// Of the batches delivered so far, all epochs, in order of delivery; at
+  /// Returns the bad samples of the batches delivered so far, all epochs, in order of delivery; at
   /// most the last 65,536.
   std::vector<BadSample> badSamples() const;
   const MemoryReport &memory() const;

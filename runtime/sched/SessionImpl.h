@@ -43,7 +43,8 @@ struct Session::Impl {
   MemoryReport memory;
   Processors processors;
   std::unique_ptr<BatchScheduler> scheduler;
-  /// Of the transfer level before, while batches of it are in the making: they come first.
+  /// The scheduler of the transfer level before, while it has batches in the making: they come
+  /// first.
   std::unique_ptr<BatchScheduler> before;
   bool begun = false;   // by the first next()
   std::string transfer; ///< the level of `program`
@@ -53,8 +54,8 @@ struct Session::Impl {
   std::atomic<bool> cancelled{false};
   std::atomic<bool> closed{false};
 
-  /// Of all below, and of `program`, `transfer`, `pool`, `memory`, `device`, the schedulers and
-  /// `begun` against those who do not call one at a time.
+  /// Guards all below, and `program`, `transfer`, `pool`, `memory`, `device`, the schedulers and
+  /// `begun`, against calls that may come from any thread.
   mutable std::mutex lock;
   SessionState place;
   std::string failure; // not empty: what every next() says

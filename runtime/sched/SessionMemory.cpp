@@ -20,7 +20,7 @@ uint64_t indexBytes(const plan::PlanT &tree, std::string_view kind) {
   return sources.size() * VideoStore::mostBytes;
 }
 
-/// Of the rows of callers that one sample has, without what they hold.
+/// Returns the bytes of a sample's rows that come from callers, without their contents.
 uint64_t externalBytes(const Program &program) {
   uint64_t bytes = program.hasExternal ? program.rowCount() * sizeof(ExternalRow) : 0;
   for (size_t i = 0; i < program.rowCount(); ++i)

@@ -20,7 +20,7 @@ uint64_t budgetOf(uint64_t given);
 Status checkBudget(const MemoryReport &report, uint64_t given, const Program &program,
                    int prefetch);
 
-/// How many batches fit in the end, at least `blocks`.
+/// Returns the number of batches that fit in the end, at least `blocks`.
 int64_t mostBlocks(const MemoryReport &report, uint64_t given, const Program &program,
                    int64_t blocks);
 

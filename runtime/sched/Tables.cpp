@@ -48,7 +48,7 @@ Error sourceError(const plan::SourceT &source, std::string message) {
   return {Code::InvalidArgument, source.kind + ": " + std::move(message)};
 }
 
-/// Where an index is kept.
+/// Returns the folder for a source's index.
 Result<CacheFolder> cacheFolder(const plan::SourceT &source, const Arguments &arguments,
                                 const SessionOptions &options) {
   const plan::ArgumentT *index = arguments.find("index");
@@ -135,7 +135,7 @@ double valueOf(const plan::ArgumentT &argument) {
   return argument.type == DType::i64 ? double(argument.integer) : argument.number;
 }
 
-/// Those of rows that may differ.
+/// Returns the range of each extent in a column's rows.
 std::vector<Extent> extentsOf(const plan::ColumnT &column) {
   std::vector<Extent> extents;
   for (const auto &dim : column.dims) {

@@ -65,21 +65,21 @@ public:
   }
   /// A bytes field. May block on files.
   Status fetch(int source, int64_t row, int column, Buffer &out) const;
-  /// The same for reading parts of it, as Source::place().
+  /// Returns the file of a bytes field, to read parts of it, as Source::place().
   Result<MediaPlace> place(int source, int64_t row, int column) const;
   /// The index of the video at that place: the source's, one that is kept, or made.
   /// Blocks.
   Result<VideoStore::Found> video(int source, int64_t row, int column,
                                   const MediaPlace &place) const;
-  /// The same of sound.
+  /// As video(), for sound.
   Result<SoundStore::Found> sound(int source, const MediaPlace &place) const;
   /// Returns the kept header numbers of a source's files, `width` per row; null where none can be
   /// kept.
   /// \param name  identifies the numbers. Blocks.
   std::unique_ptr<HeaderIndex> headers(int source, const std::string &name, size_t width) const;
-  /// How many indexes were made, and how many bytes were read for that.
+  /// Returns the number of indexes that were made, and the bytes that were read for them.
   VideoCounts videoCounts() const;
-  /// Of the JPEG files of a source; null where it has none.
+  /// Returns the checkpoints of a source's JPEG files; null if it has none.
   Checkpoints *checkpoints(int source) const { return tables[size_t(source)].checkpoints.get(); }
   /// Most memory that they take; those that are made wait in it to be written.
   uint64_t checkpointBytes() const;

@@ -27,7 +27,7 @@ struct Encoded {
   Buffer bytes; ///< the whole file; of media that are read in parts only where it is read so
   Status status;
   std::unique_ptr<MediaBytes> file; ///< of media that are read in parts
-  /// Of a video, or of sound that FFmpeg reads: what is known of it.
+  /// The index of a video, or of sound that FFmpeg reads.
   std::shared_ptr<const Video> video;
   std::shared_ptr<const SoundTrack> sound;
   VideoReading reading = VideoReading::Packets;
@@ -80,7 +80,7 @@ struct Work {
   std::vector<Buffer> keptBuffers;   ///< storage of those that are media or fields
   std::vector<Planes> planes;        ///< by slot, then decode: of those that have planes for pixels
   std::unique_ptr<BatchBlock> memory;
-  /// Where kernels look whether they shall go on; what they leave then is of no use.
+  /// Kernels poll this flag for a stop; their results then are of no use.
   const volatile uint8_t *stop = &neverStops;
 
   std::mutex lock;            ///< of what follows
@@ -104,7 +104,7 @@ struct Work {
   Planes &planesOf(int64_t slot, size_t decode) {
     return planes[size_t(slot) * program->tree().decodes.size() + decode];
   }
-  /// Of a row whose table is the caller's.
+  /// Returns a row of a table of the caller's.
   ExternalRow &externalRow(int64_t slot, size_t row) {
     return external[size_t(slot) * program->rowCount() + row];
   }
@@ -122,15 +122,15 @@ struct Work {
 /// that grew beyond `limit`. Returns how many bytes there were.
 int64_t freeFiles(Work &work, int64_t slot, size_t limit);
 
-/// Why a sample cannot be used.
+/// The reason that a sample cannot be used.
 struct Failure {
   size_t row = 0; ///< of the plan: whose data are to blame
   std::string reason;
   bool isOfBatch = false; ///< no sample is to blame: there can be no batch
 };
 
-/// Of what a row's data could not give. Where the system has no more files or memory for it, no
-/// sample is to blame, and others would be no better.
+/// Returns the failure of reading a row's data. If the system has no more files or memory for it,
+/// no sample is to blame, and others would be no better.
 Failure failureOf(size_t row, const Error &error);
 /// Returns the message of a failed check, by its number and the values it stored.
 Failure checkFailure(const plan::PlanT &tree, int32_t id, const int64_t values[2]);

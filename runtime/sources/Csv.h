@@ -34,7 +34,7 @@ public:
   /// the line, "12: ...", and leave the reader where it was.
   Result<bool> next(std::vector<CsvCell> &cells);
 
-  /// Where the row of the last next() begins, and its line from 1 on.
+  /// Offset of the row of the last next(), and its line from 1 on.
   uint64_t rowStart() const { return begin; }
   uint64_t line() const { return beginLine; }
   /// Goes on at a row's beginning; lines are then counted from 1 there.

@@ -20,14 +20,14 @@ struct CsvColumn {
   plan::DType type = plan::DType::none;
   /// The name in the file's first line, or the number of the column from 0.
   std::variant<std::string, int64_t> from;
-  /// Where there are some, the cell is a list of numbers, in brackets or, of one axis,
-  /// without.
+  /// Extents of a list of numbers in the cell, in brackets or, if it has one axis, without; empty:
+  /// the cell is a scalar.
   std::vector<Extent> dims = {};
 };
 
 struct CsvOptions {
   std::string path;
-  /// Where the files of bytes columns lie, as ListedFiles has it; empty: in the folder of `path`.
+  /// The folder of the files of bytes columns, as in ListedFiles; empty: that of `path`.
   std::string root;
   char separator = ','; ///< '\0': a line is one cell, and quotes mean nothing
   bool header = true;   ///< the first row has the columns' names

@@ -177,8 +177,8 @@ struct FolderIndex::Builder {
   FolderIndex finish(size_t done) const;
 };
 
-/// Nothing is dropped in silence: a folder that cannot be entered would take its files
-/// with it, and a link may lead to one. A picture that cannot be read is a row that fails.
+/// Takes an entry of a folder. Nothing is dropped in silence: a folder that cannot be entered would
+/// take its files with it, and a link may lead to one. An unreadable picture is a row that fails.
 Status FolderIndex::Builder::takeEntry(const std::string &folder, FolderEntry &entry, Found &found,
                                        std::vector<std::string> &inside) const {
   const bool isWanted = isWantedName(wanted, entry.name);
@@ -193,7 +193,7 @@ Status FolderIndex::Builder::takeEntry(const std::string &folder, FolderEntry &e
   return {};
 }
 
-/// Why a link cannot be followed.
+/// Returns the reason that a link cannot be followed.
 Status FolderIndex::Builder::brokenLink(const std::string &folder, const std::string &name) const {
   const std::string path = join(folder, name);
   const Result<FileInfo> info = files.stat(path);

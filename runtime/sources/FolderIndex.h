@@ -16,7 +16,7 @@
 
 namespace penstock::runtime {
 
-/// Which files of a folder count, by the ends of their names.
+/// The files of a folder that count, by the endings of their names.
 enum class FolderContents : uint8_t { Images, Sounds, Videos };
 
 /// Returns whether a file counts as an image by its name.

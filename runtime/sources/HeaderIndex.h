@@ -31,7 +31,7 @@ public:
   /// numbers are. \param width  how many of a row.
   HeaderIndex(FileSystem &files, const CacheFolder &folder, std::string_view name, size_t width);
   bool isEmpty() const { return count == 0; }
-  /// Those of a row; null where they are not known.
+  /// Returns the numbers of a row; null if they are not known.
   const int64_t *find(const Key &key) const;
   /// Keeps these rows in place of all others, but for those without a key. `numbers`: `width` of
   /// each. All trouble is silent, as that of IndexCache.

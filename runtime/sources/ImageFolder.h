@@ -21,8 +21,8 @@ namespace penstock::runtime {
 class ImageFolder final : public Source {
 public:
   struct Options {
-    /// Where the index is kept between runs. A root of `files`
-    /// that is writable; made private to this user.
+    /// The folder for the index, which is kept between runs. A root of `files` that is writable;
+    /// made private to this user.
     CacheFolder cacheFolder;
     FolderContents contents = FolderContents::Images;
     uint64_t maxFileBytes = uint64_t(1) << 30;

@@ -23,7 +23,7 @@ public:
 
   /// The bytes that were kept, to be held for long.
   Result<Mapping> map() const;
-  /// The same, for a moment.
+  /// As map(), for bytes that are used for a moment.
   Status read(Buffer &out) const;
   /// Keeps an index of files whose latest change is `lastChangeNs`. Times have
   /// the grain of the system's clock tick: what was changed just now may change

@@ -129,7 +129,7 @@ Status checkValue(const ColumnInfo &column, std::string_view value) {
   return number ? Status() : Status(number.error());
 }
 
-/// Where the rows begin, when all of them are right.
+/// Returns the offsets of the rows, if all of them are right.
 Result<std::vector<uint64_t>> scan(const std::string &path, std::string_view text,
                                    const std::vector<JsonColumn> &columns,
                                    const std::vector<std::string> &keys) {

@@ -13,15 +13,15 @@
 namespace penstock::runtime {
 
 struct JsonColumn {
-  /// Its type: bytes: the contents of the file that the value names; text, a scalar
-  /// or a list of numbers as they are written.
+  /// The column's name and type: bytes are the contents of the file that the value names; text,
+  /// scalars and lists of numbers stand in the value.
   ColumnInfo info;
   std::string key;
 };
 
 struct JsonLinesOptions {
   std::string path;
-  /// Where the files of bytes columns lie, as ListedFiles has it; empty: in the folder of `path`.
+  /// The folder of the files of bytes columns, as in ListedFiles; empty: that of `path`.
   std::string root;
 };
 

@@ -26,7 +26,7 @@ private:
   Result<std::string> pathOf(const std::string &name, int64_t row) const;
 };
 
-/// Where the files lie that a list names: in `root`, or beside the list where that is empty.
+/// Returns the folder of the files that a list names: `root`, or the list's own if that is empty.
 std::string folderOfList(std::string_view list, std::string_view root);
 
 } // namespace penstock::runtime

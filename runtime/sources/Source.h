@@ -90,15 +90,15 @@ public:
   virtual Result<std::string> otherText(int64_t row, std::string_view column) const;
   /// A bytes column. May block on files; `out` is reused.
   virtual Status fetch(int64_t row, int column, Buffer &out) const;
-  /// The same for reading parts of it; Unsupported where the bytes are no file's.
-  /// Blocks while it is opened.
+  /// Returns the file of a bytes column, to read parts of it; Unsupported if the bytes are no
+  /// file's. Blocks while it is opened.
   virtual Result<MediaPlace> place(int64_t row, int column) const;
   /// The names of the classes that a column `label` numbers; empty where it has none.
   virtual std::vector<std::string> classNames() const;
   /// Returns what is known of a bytes column's contents beside them, such as an index of
   /// a video; empty where nothing is. Lives as long as the source. Never blocks.
   virtual std::span<const uint8_t> mediaIndex(int64_t row, int column) const;
-  /// How many of these were made when the source was opened.
+  /// Returns the number of media indexes that were made when the source was opened.
   virtual uint64_t indexesMade() const;
   /// The extents of a tensor column, without its data. Never blocks.
   virtual Status shape(int64_t row, int column, TensorView &out) const;

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::array<char, 8> tarMagic = {'P', 'S', 'T', 'K', 'T', 'A', 'R', '3'};
 
-/// Where the extension's dot is; none for members that are no fields.
+/// Returns the index of the extension's dot; none for members that are no fields.
 std::optional<size_t> dotOf(std::string_view name) {
   const size_t slash = name.rfind('/');
   const size_t last = slash == std::string_view::npos ? 0 : slash + 1;

@@ -27,7 +27,7 @@ struct TarOptions {
   /// A folder whose `.tar` files are taken by name, one such file, or a text with
   /// a path per line, relative to its folder.
   std::string path;
-  /// Where the index is kept between runs.
+  /// The folder for the index, which is kept between runs.
   CacheFolder cacheFolder;
   uint64_t maxFileBytes = uint64_t(1) << 30;
 };

@@ -32,8 +32,8 @@ std::string_view withoutPlus(std::string_view text) {
   return text.substr(plus);
 }
 
-/// Of a number that no binary one is near: whether it is too small, and not too large.
-/// Only the place of its first digit tells, and both limits are far away.
+/// Returns whether a number that no binary one is near is too small, not too large. Only the place
+/// of its first digit tells, and both limits are far away.
 bool isTiny(std::string_view number) {
   const size_t mark = std::min(number.find_first_of("eE"), number.size());
   const std::string_view digits = number.substr(0, mark);

@@ -99,7 +99,7 @@ private:
   std::vector<int64_t> ends; // by file: the row behind its last
 };
 
-/// How many clips a video has.
+/// Returns the number of clips of a video.
 int64_t clipsOf(int64_t frames, const VideoClipsOptions &options, int64_t every) {
   if (options.length == 0)
     return 1;

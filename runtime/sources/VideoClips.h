@@ -13,7 +13,7 @@
 namespace penstock::runtime {
 
 struct VideoClipsOptions {
-  /// Where indexes are kept between runs.
+  /// The folder for indexes, which are kept between runs.
   CacheFolder cacheFolder;
   /// A clip has `length` frames, each `step` after the last, and the next clip
   /// begins `every` frames after it (0: length * step). A length of 0: one row for

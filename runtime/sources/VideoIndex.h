@@ -31,13 +31,13 @@ public:
 
   uint64_t size() const;
   std::string_view path(uint64_t video) const;
-  /// Why a file is a bad sample; empty where it is none.
+  /// Returns the reason that a file is a bad sample; empty if it is none.
   std::string_view problem(uint64_t video) const;
   int64_t frames(uint64_t video) const;
   std::span<const uint8_t> index(uint64_t video) const;
-  /// Of the file, when it was read.
+  /// Returns whether the index is of the file as it is now.
   bool isOf(uint64_t video, const FileInfo &info) const;
-  /// How many of the indexes make() did not find in the earlier one.
+  /// Returns the number of indexes that make() did not find in the earlier one.
   uint64_t made() const { return fresh; }
   /// The latest change of any file.
   int64_t lastChangeNs() const;

@@ -48,7 +48,7 @@ public:
     driver.ctxPopCurrent(&before);
     return code;
   }
-  /// The same; the error says what was being done.
+  /// As above; the error names the action, `doing`.
   template <typename Call> Status enter(const char *doing, Call call) const {
     const int code = enter(call);
     if (code == cuda::success)
@@ -326,7 +326,8 @@ private:
   const cuda::Module module;
 };
 
-/// The same code runs on later devices of its generation; PTX is compiled for any later one.
+/// Returns whether an image runs on an architecture: code runs on later devices of its generation;
+/// PTX is compiled for any later one.
 bool suits(const DeviceImage &image, int architecture) {
   return image.architecture <= architecture &&
          (image.isPtx || image.architecture / 10 == architecture / 10);

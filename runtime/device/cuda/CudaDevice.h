@@ -14,7 +14,8 @@ namespace penstock::runtime {
 /// no such GPU.
 Result<std::shared_ptr<Device>> openCudaDevice(const cuda::Driver &driver, int ordinal);
 
-/// Its compute capability: 90 for sm_90. InvalidArgument where there is no such GPU.
+/// Returns the compute capability of a GPU: 90 for sm_90. InvalidArgument where there is no such
+/// GPU.
 Result<int> cudaArchitecture(const cuda::Driver &driver, int ordinal);
 
 } // namespace penstock::runtime

@@ -62,7 +62,7 @@ public:
 
   /// The call number `call`, from 0, of a function ("memAlloc") returns `code`, and does nothing.
   void fail(const std::string &function, int call, int code);
-  /// How often each function was called.
+  /// Returns the number of calls of each function.
   std::map<std::string, int> calls() const;
   /// Returns what was made and not given back: "1 stream, 2 events"; empty: nothing.
   std::string left() const;

@@ -20,7 +20,7 @@ struct BmpInfo {
   bool topDown = false; ///< rows as they are seen, not from the last one up
   unsigned bits = 24;   ///< per pixel: 1, 4, 8 (indices), 16, 24, 32
   unsigned runBits = 0; ///< of indices in run lengths: 4 or 8; 0: all pixels are there
-  /// Where the channels lie in a pixel: bits to shift and to keep.
+  /// The bits of a channel in a pixel: to shift and to keep.
   struct Channel {
     unsigned shift = 0;
     unsigned bits = 8;

@@ -41,7 +41,7 @@ uint32_t bigEndian(const uint8_t *bytes, int count) {
   return value;
 }
 
-/// Where a tag of ID3v2 ends; 0 where there is none.
+/// Returns the end of a tag of ID3v2; 0 if there is none.
 Result<uint64_t> behindTag(MediaBytes &file) {
   uint8_t head[10] = {};
   if (file.size() < sizeof head)

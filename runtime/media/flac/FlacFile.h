@@ -43,7 +43,8 @@ public:
   Result<FlacFrame> find(int64_t sample);
   /// The first one.
   const FlacFrame &start() const { return begin; }
-  /// Where the frames end that hold the samples before `sample`: at the end of the file for all.
+  /// Returns the end of the frames that hold the samples before `sample`: the end of the file for
+  /// all.
   Result<uint64_t> endOf(int64_t sample);
   /// The bytes of the frames that hold these samples, and of the last one.
   Status parts(int64_t low, int64_t high, std::vector<ByteRange> &parts);
@@ -59,7 +60,7 @@ private:
   Result<std::optional<FlacFrame>> next(uint64_t from, uint64_t to, int64_t low, int64_t high);
   /// The last such one.
   Result<std::optional<FlacFrame>> last(uint64_t from, uint64_t to, int64_t low, int64_t high);
-  /// Of a file that does not say how many samples it has.
+  /// Counts the samples of a file whose header does not.
   Status count();
   /// More than its samples take without any coding.
   uint64_t longestFrame() const;

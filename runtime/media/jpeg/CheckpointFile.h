@@ -35,7 +35,7 @@ struct CheckpointEntry {
 };
 static_assert(sizeof(CheckpointEntry) == 72);
 
-/// Whether a file has checkpoints, or why not.
+/// The state of a file's checkpoints: there, or the reason that it has none.
 enum class CheckpointState : uint8_t {
   Indexed, ///< the values up to OtherLibrary are those of EntropyPath
   OtherCoding,
@@ -107,7 +107,7 @@ struct CheckpointPart {
 /// Writes a sidecar to `sink`, sorted, each (file, name) once; returns its size.
 Result<uint64_t> streamCheckpoints(std::vector<CheckpointPart> parts,
                                    const std::function<Status(std::span<const uint8_t>)> &sink);
-/// The same to a file.
+/// As streamCheckpoints(), to a file.
 Result<uint64_t> writeCheckpoints(FileSystem &files, std::string_view path,
                                   std::vector<CheckpointPart> parts);
 

@@ -32,7 +32,7 @@ public:
 private:
   bool make(std::span<const uint8_t> file, EntropyIndex &index);
 
-  /// Where an entry lies, for when there are many files.
+  /// The place of an entry, for when there are many files.
   struct Place {
     uint64_t checksum;
     uint32_t file, entry;

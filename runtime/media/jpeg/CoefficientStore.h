@@ -17,7 +17,8 @@ namespace penstock::runtime {
 /// zero: without that, refinements cannot be passed over either. Begins as zeros.
 class CoefficientStore final : public McuSource {
 public:
-  /// Of a frame with at most `maxBlocksPerMcu` blocks. False where there is no memory.
+  /// Takes memory for a frame with at most `maxBlocksPerMcu` blocks per MCU. False if there is
+  /// none.
   bool begin(const ScanLayout &frame, const McuCrop &crop, const EntropyKernels &kernels);
   /// Returns what begin() takes where the crop is the whole image.
   static uint64_t bytesOf(const ScanLayout &frame);

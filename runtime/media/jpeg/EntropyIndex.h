@@ -60,8 +60,8 @@ public:
   /// Errors: those of probeJpeg(); Unsupported for files that are libjpeg's
   /// (the message names the EntropyPath): they are decoded without an index.
   Result<EntropyIndex> build(std::span<const uint8_t> file, const ImageLimits &limits = {});
-  /// The same for a file that probeJpeg() took, into an index whose memory is
-  /// used again. Own, or why the file is libjpeg's; then `index` is senseless.
+  /// As above, for a file that probeJpeg() took, into an index whose memory is used again. Returns
+  /// Own, or the reason that the file is libjpeg's; then `index` is undefined.
   EntropyPath build(std::span<const uint8_t> file, const JpegInfo &info, EntropyIndex &index);
 
 private:

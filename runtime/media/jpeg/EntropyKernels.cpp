@@ -44,7 +44,7 @@ constexpr std::array<uint8_t, 256> zigzagOrder = [] {
   return order;
 }();
 
-/// Where in zigzag order a coefficient of natural order stands.
+/// Zigzag positions of the coefficients in natural order.
 constexpr std::array<int16_t, 64> zigzagPlaces = [] {
   std::array<int16_t, 64> places{};
   for (int16_t index = 0; index < 64; ++index)

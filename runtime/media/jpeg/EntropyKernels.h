@@ -27,7 +27,7 @@ struct BitReader {
   uint64_t count = 0;
 };
 
-/// How the blocks of an MCU are coded, and where its decoding stands.
+/// The coding of an MCU's blocks, and the position of its decoder.
 struct McuState {
   struct Block {
     const DcTable *dc;
@@ -92,7 +92,7 @@ struct EntropyKernels {
   void (*unzigzag)(const int16_t *in, int16_t *out);
 };
 
-/// Those that this CPU runs, the best first; the last one is plain C++.
+/// Lists the kernels that this CPU runs, the best first; the last one is plain C++.
 std::span<const EntropyKernels *const> entropyKernels();
 
 } // namespace penstock::runtime

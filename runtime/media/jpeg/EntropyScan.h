@@ -51,8 +51,7 @@ public:
   /// After the last MCU: where in the file a marker follows, or the end.
   size_t endOfData() const;
 
-  /// Where the next MCU's data begin: a bit of the file, and the predictions
-  /// there.
+  /// Returns the position of the next MCU's data: a bit of the file, and the predictions there.
   bool position(uint64_t &bit, std::array<int16_t, 4> &predictions);
 
   bool indexed() const { return options.index != nullptr; }

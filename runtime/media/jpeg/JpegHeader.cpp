@@ -76,7 +76,7 @@ struct Colours {
   uint8_t transform = 0; // Adobe's
   std::array<uint8_t, 3> ids{};
 
-  /// Of the contents of a segment before the first scan.
+  /// Takes the contents of a segment before the first scan.
   void look(uint8_t marker, std::span<const uint8_t> body) {
     auto begins = [&](size_t least, std::string_view text) {
       return body.size() >= least && std::memcmp(body.data(), text.data(), text.size()) == 0;

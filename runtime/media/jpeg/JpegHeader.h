@@ -27,7 +27,7 @@ struct JpegInfo {
   bool isYcc = false;                  ///< three components are Y, Cb and Cr, by libjpeg's rules
   std::array<uint8_t, 4> horizontal{}; ///< sampling factors, 1 ... 4
   std::array<uint8_t, 4> vertical{};
-  /// Where entropy-coded data begins: behind the first SOS header.
+  /// Offset of the entropy-coded data: behind the first SOS header.
   size_t scanOffset = 0;
 };
 

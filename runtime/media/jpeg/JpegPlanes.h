@@ -20,9 +20,9 @@ std::optional<Planes> planesOf(const JpegInfo &info, const Region &region);
 /// Room that readPlanes() needs for an image of this width.
 size_t planesScratch(uint32_t width);
 
-/// Of a decompressor that was started with raw_data_out, copies the planes to `out`, and reads on
-/// to its end where `toTheEnd`. What it decodes begins at (left, top) of the image, in pixels, both
-/// at the first of an MCU. Returns the number of rows read. Errors are libjpeg's.
+/// Copies the planes of a decompressor that was started with raw_data_out to `out`, and reads on to
+/// its end if `toTheEnd`. The decoded part begins at (left, top) of the image, in pixels, both at
+/// the first of an MCU. Returns the number of rows read. Errors are libjpeg's.
 uint64_t readPlanes(jpeg_decompress_struct &info, const Planes &planes, uint32_t left, uint32_t top,
                     bool toTheEnd, uint8_t *scratch, uint8_t *out);
 

@@ -54,7 +54,7 @@ public:
   void begin(std::span<const uint8_t> file);
   /// Reads on to the next scan header, or the end of the image.
   Next next();
-  /// Where next() goes on: behind the data of a scan.
+  /// Sets the offset at which next() goes on: behind the data of a scan.
   void goOnAt(size_t offset) { at = offset; }
 
   const JpegFrame &frame() const { return theFrame; }
@@ -65,7 +65,7 @@ public:
   const QuantisationTable *quantisation(size_t number) const;
   uint32_t restartInterval() const { return interval; } ///< in MCUs; 0: none
 
-  /// Those up to the first scan that decide on colours (JFIF's and Adobe's), whole.
+  /// Returns the segments before the first scan that decide on colours (JFIF's and Adobe's), whole.
   std::span<const std::span<const uint8_t>> colourSegments() const { return colours; }
 
 private:

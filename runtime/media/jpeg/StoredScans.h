@@ -18,9 +18,9 @@ namespace penstock::runtime {
 /// them is seen. One object serves one thread and keeps its memory.
 class StoredScans {
 public:
-  /// Of a file that probeJpeg() took and that has an end-of-image marker, reads the
-  /// coefficients that `region` needs. Where the answer is not Own, the file is
-  /// libjpeg's. All arguments must outlive the use of source().
+  /// Reads the coefficients that `region` needs of a file that probeJpeg() took and that has an
+  /// end-of-image marker. If the result is not Own, the file is libjpeg's. All arguments must
+  /// outlive the use of source().
   EntropyPath read(std::span<const uint8_t> file, const Region &region, const ImageLimits &limits,
                    JpegSegments &segments, HuffmanCache &tables, const EntropyKernels &kernels,
                    EntropyScan &scan);

@@ -83,7 +83,7 @@ void convertRow(const PngInfo &info, const Palette &palette, const uint8_t *row,
   }
 }
 
-/// The same in 16 bits, of a file that has them.
+/// Converts a row of a 16-bit file to 16-bit pixels.
 void convertWideRow(const PngInfo &info, const uint8_t *row, const Target &target, uint8_t *out) {
   constexpr size_t channels[] = {1, 0, 3, 1, 2, 0, 4};
   const size_t pixel = 2 * channels[info.colour], step = info.colour == 2 || info.colour == 6;

@@ -43,7 +43,8 @@ public:
   bool isDirect() const { return direct; }
   /// About what this takes.
   uint64_t memory() const { return bytes; }
-  /// Where the packets lie that samples low ..< high need, ascending. Only where isDirect().
+  /// Returns the ranges of the packets that samples low ..< high need, ascending. Only if
+  /// isDirect().
   Result<std::vector<ByteRange>> parts(int64_t low, int64_t high) const;
 
   /// Gets `count` samples from `first` on, those of all channels at one time beside each other.

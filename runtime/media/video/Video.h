@@ -23,7 +23,7 @@ struct VideoInfo {
   uint64_t fileSize = 0;
 };
 
-/// Whether a clip's packets can be read alone, or why all of the file is.
+/// The reading of a clip's packets: alone, or of all of the file, by the reason.
 enum class VideoReading : uint8_t {
   Packets,
   Scattered, ///< its packets lie in pieces (transport streams) or need what is beside them
@@ -53,8 +53,8 @@ public:
   VideoReading reading() const { return how; }
   /// About what this takes.
   uint64_t memory() const { return bytes; }
-  /// Where the bytes lie that frames need, ascending. Only where reading() is
-  /// Packets. Errors as VideoDecoder's.
+  /// Returns the ranges of bytes that frames need, ascending. Only where reading() is Packets.
+  /// Errors as VideoDecoder's.
   Result<std::vector<ByteRange>> parts(const pst_video_range &range) const;
   const pst_video *handle() const { return video; }
 

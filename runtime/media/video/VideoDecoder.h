@@ -24,7 +24,7 @@ namespace penstock::runtime {
 /// video does not have; those of reading the file.
 class VideoDecoder {
 public:
-  /// Where pixels go: row y of frame t begins at `out + t * frameStride + y *
+  /// The place of decoded pixels: row y of frame t begins at `out + t * frameStride + y *
   /// rowStride`.
   struct Target {
     PixelFormat format = PixelFormat::Rgb;

@@ -12,7 +12,7 @@ class VideoMedium final : public Medium {
 public:
   explicit VideoMedium(MediumHost &host) : host(host) {}
 
-  /// Of the index, which must be there.
+  /// Reads the numbers from the index, which must be there.
   static Status probe(const MediumInput &input, const ImageLimits &limits, media::Record &numbers);
   static Status parts(const MediumInput &input, const MediumRequest &request,
                       std::vector<ByteRange> &parts);

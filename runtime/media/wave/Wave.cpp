@@ -70,7 +70,7 @@ template <typename Read> void withLoader(const WaveInfo &info, const Read &read)
     withLoaderOf<false>(info, read);
 }
 
-/// Who reads a file; of WAV its header, and of what is FFmpeg's why it is not ours.
+/// The reader of a file; with its header for WAV, and the reason that it is not ours for FFmpeg.
 struct SoundFile {
   enum Kind { Wav, Flac, Packets } kind;
   WaveInfo wav = {};

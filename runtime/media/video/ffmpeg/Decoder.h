@@ -13,7 +13,7 @@ public:
   /// Throws Failure where the video does not have them all.
   Frames(const Index &index, const pst_video_range &range);
   bool has(int64_t frame) const { return placeOf(frame) >= 0; }
-  /// Its number among the wanted ones, or -1.
+  /// Returns the number of a frame among the wanted ones, or -1.
   int64_t placeOf(int64_t frame) const;
   int64_t number(int64_t place) const { return range.first + place * range.step; }
   int64_t count() const { return range.count; }
@@ -27,7 +27,7 @@ private:
 struct Piece {
   int64_t begin, end, first, last;
 };
-/// Of an index that is not sequential.
+/// Returns the pieces to decode for the frames. The index must not be sequential.
 std::vector<Piece> piecesFor(const Index &index, const Frames &frames);
 
 /// Decodes from the last start before a frame, and gives FFmpeg's decoder only
@@ -55,7 +55,7 @@ private:
   bool next(int64_t at);
   void receive(int64_t at);
   void forgetDamage();
-  /// Of a packet, which the decoder has reported.
+  /// Notes damage of a packet, which the decoder has reported.
   void noteDamage(int64_t packet) { damaged.push_back({packet, reported()}); }
   /// Throws Failure where the frame depends on what was damaged.
   void checkDamage(int64_t number) const;

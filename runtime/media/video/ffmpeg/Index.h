@@ -47,8 +47,8 @@ public:
   int64_t endOf(int64_t frame) const;
   /// The frame that a packet holds. Not for sequential ones.
   std::optional<int64_t> frameOf(int64_t packet) const;
-  /// Where decoding begins to get the frame of a packet: always there, as frames then are the
-  /// same whatever else is wanted.
+  /// Returns the packet at which decoding begins for a packet's frame: always the same, so that
+  /// frames do not depend on the other wanted ones.
   int64_t startFor(int64_t packet) const { return lastBefore(packet, Packet::Start); }
   /// Returns whether damage in a packet may be seen in a frame.
   bool dependsOn(int64_t frame, int64_t packet) const;

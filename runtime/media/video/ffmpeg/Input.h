@@ -17,7 +17,7 @@ extern "C" {
 
 namespace penstock::video {
 
-/// Why there is no frame; does not leave the library.
+/// Thrown with the reason that there is no frame; does not leave the library.
 struct Failure {
   int code; ///< PST_VIDEO_*
   std::string message;

@@ -69,7 +69,8 @@ inline int64_t difference(int64_t a, int64_t b) { return int64_t(uint64_t(a) - u
 /// Copies what a decoder is told beside its numbers; throws std::bad_alloc.
 void setExtraData(AVCodecParameters &parameters, std::span<const uint8_t> extra);
 
-/// Where the packet's bytes lie in the file; -1: nowhere near its place. `around` is room for them.
+/// Returns the offset of the packet's bytes in the file; -1 if they are nowhere near its place.
+/// `around` is room for them.
 int64_t placeOf(const AVPacket &packet, const pst_video_bytes &file, std::vector<uint8_t> &around);
 
 /// Returns whether nothing else that a packet brings matters to a decoder.

@@ -171,7 +171,8 @@ private:
   bool isOverlapped = false;
 };
 
-/// Where the start code 00 00 01 of a kind lies, from `at` on; the end where there is none.
+/// Returns the place of the next start code 00 00 01 of a kind, from `at` on; the end if there is
+/// none.
 template <typename IsWanted> size_t findCode(Bytes packet, size_t at, IsWanted isWanted) {
   for (; at + 3 < packet.size(); ++at)
     if (packet[at] == 0 && packet[at + 1] == 0 && packet[at + 2] == 1 && isWanted(packet[at + 3]))

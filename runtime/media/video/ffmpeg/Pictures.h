@@ -24,10 +24,10 @@ struct Picture {
   bool isSecondField = false;
   /// The packet before is one field of a frame, and this one is not the other.
   bool isBehindHalf = false;
-  /// It is not whole, or pictures between the one before and this one are missing.
+  /// The picture is not whole, or pictures between the one before and this one are missing.
   bool isDamaged = false;
-  /// Its decoder must not leave out pictures that say of themselves that no other refers to
-  /// them: the stream is not what it should be.
+  /// The stream is invalid: others refer to a picture marked as unreferenced. Decoders must not
+  /// skip pictures by that mark.
   bool isOdd = false;
   /// More than one picture that is shown.
   bool isPacked = false;
@@ -47,7 +47,7 @@ public:
   virtual bool skips() const { return false; }
 };
 
-/// Of codecs whose pictures are not understood here no packet but the first is a start.
+/// Returns the reader of a codec. For codecs without one, no packet but the first is a start.
 std::unique_ptr<PictureReader> readerFor(const AVCodecParameters &parameters);
 
 } // namespace penstock::video

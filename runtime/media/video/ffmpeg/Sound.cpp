@@ -83,7 +83,7 @@ CodecPtr soundCodec(const AVCodecParameters &parameters) {
   return context;
 }
 
-/// Of the bytes of a frame's samples; never 0.
+/// Returns a checksum of a frame's samples; never 0.
 uint32_t checksum(const AVFrame &frame, uint32_t seed) {
   const auto format = AVSampleFormat(frame.format);
   const bool isPlanar = av_sample_fmt_is_planar(format) != 0;
@@ -156,7 +156,7 @@ private:
 /// start.
 class NoiseState {
 public:
-  /// Of a decoder that was opened just now.
+  /// Finds the state in a decoder that was opened just now.
   explicit NoiseState(const AVCodecContext &codec) {
     constexpr uint32_t first = 0x1f2e3d4c;
     if (codec.codec_id != AV_CODEC_ID_AAC || !codec.priv_data)
@@ -177,8 +177,7 @@ private:
   uint32_t *state = nullptr;
 };
 
-/// How far before a packet of MP3 its data begin, in packets: in a reservoir of what those had
-/// left.
+/// MP3's bit reservoir: finds how many packets before a packet its data begin.
 class Reservoir {
 public:
   uint8_t reach(std::span<const uint8_t> packet) {
@@ -203,7 +202,7 @@ private:
   std::vector<uint32_t> sizes;
 };
 
-/// Where a packet's bytes lie. Those of Ogg may go on behind the head of the next page.
+/// Finds the ranges of a packet's bytes. Those of Ogg may go on behind the head of the next page.
 class Places {
 public:
   std::vector<pst_video_part> of(const AVPacket &packet, const pst_video_bytes &file) {
@@ -271,7 +270,7 @@ private:
         return found(std::move(parts));
     }
   }
-  /// Where a page begins between `low` and `high`, the last one, with a whole head.
+  /// Returns the last beginning of a page between `low` and `high` with a whole head.
   uint64_t pageBefore(uint64_t low, uint64_t high) const {
     for (uint64_t at = high + 1; at-- > low;)
       if (at + 27 <= around.size() && std::memcmp(around.data() + at, "OggS", 4) == 0)

@@ -59,8 +59,8 @@ private:
   void settle();
 };
 
-/// Which sound is asked for may need more packets before than its codec says: that is found out
-/// once, and used from then on.
+/// A sound track with its lead: packets that decoding needs beforehand beyond its codec's number,
+/// found out once and used from then on.
 struct Sound {
   explicit Sound(SoundIndex index) : index(std::move(index)) {}
   /// As SoundIndex::startFor(), or before that.
@@ -75,7 +75,7 @@ struct Sound {
 /// code.
 uint32_t soundLibrary();
 
-/// Where the packets lie that samples need, ascending. Throws Failure.
+/// Returns the ranges of the packets that samples need, ascending. Throws Failure.
 std::vector<pst_video_part> soundParts(const Sound &sound, int64_t first, int64_t count);
 
 /// Decodes samples. Throws Failure.
