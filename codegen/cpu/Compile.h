@@ -16,7 +16,7 @@ namespace penstock::codegen {
 
 /// The optimised LLVM IR of a module at stage `llvm`.
 llvm::Expected<std::string> llvmText(mlir::ModuleOp module, const Target &target);
-/// Its assembly text.
+/// Returns the assembly text of a module.
 llvm::Expected<std::string> assemblyText(mlir::ModuleOp module, const Target &target);
 /// A relocatable ELF object without undefined symbols.
 llvm::Expected<std::vector<uint8_t>> compileObject(mlir::ModuleOp module, const Target &target);

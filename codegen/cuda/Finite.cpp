@@ -8,7 +8,7 @@ using namespace penstock;
 
 /// A float that is larger is not followed, so that no product of two overflows.
 static constexpr double largest = 1e18;
-/// Of f16: what is larger is an infinity there, and two of these make a NaN.
+/// Largest finite f16: larger values are infinities there, and two of these may make a NaN.
 static constexpr double largestHalf = 65504;
 /// Operations that are looked through, one behind the other.
 static constexpr int deepest = 12;

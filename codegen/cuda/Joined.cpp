@@ -12,7 +12,7 @@ using namespace penstock;
 using namespace penstock::codegen;
 using namespace penstock::conversion;
 
-/// So many on a multiprocessor at least, whatever registers one body of many would like to have.
+/// Least blocks per multiprocessor, which bounds the registers of joined bodies.
 static constexpr int blocksTogether = 4;
 
 FailureOr<llvm::MapVector<int64_t, JoinedLaunch>> codegen::joinedLaunches(ModuleOp module) {

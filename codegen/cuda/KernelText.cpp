@@ -159,7 +159,7 @@ LogicalResult KernelText::block(Block &block) {
   return success();
 }
 
-/// How many elements a temporary has is the plan's business, not the text's.
+/// Returns whether `op` only computes the size of temporaries, which the plan does.
 static bool isSizeOnly(Operation &op) {
   return !op.use_empty() && llvm::all_of(op.getUses(), [](OpOperand &use) {
     return llvm::isa<memref::ViewOp>(use.getOwner()) && use.getOperandNumber() >= 2;
@@ -395,7 +395,7 @@ static std::optional<int64_t> productOf(ValueRange extents) {
   return all;
 }
 
-/// Who shares the elements of a nest out, and how many they are.
+/// Returns the number of a worker that shares the elements of a nest, and that of all workers.
 static std::pair<StringRef, StringRef> workersOf(StringRef workers, bool isFirstBlock) {
   if (workers == "block" || (workers == "threads" && isFirstBlock))
     return {"threadIdx.x", "blockDim.x"};

@@ -18,7 +18,7 @@ struct Expression {
   int binding = 0;
 };
 
-/// Of operators, as in C++.
+/// Precedence of operators, as in C++.
 enum Binding {
   bindChoice = 1,
   bindOr,

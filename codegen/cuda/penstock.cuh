@@ -40,7 +40,7 @@ template <typename T> PST_INLINE T *pst_global(T *given) {
   return given;
 }
 
-/// Of a batch, then of each of its slots: the first check that failed.
+/// The first failed check of a batch, then of each of its slots.
 struct pst_sample_status {
   i32 check; // 0: none
   i32 reserved;
@@ -249,7 +249,8 @@ template <int group, typename T, int count> PST_INLINE void pst_take_row(pst_run
   for (i32 i = 0; i < count; ++i)
     row.set(i, step > 0 ? read.at(i) : read.at(count - group - i / group * group + i % group));
 }
-/// Likewise the pixels from `column` on of a row that begins at `at`; those that are none of its `columns` are `fill`.
+/// As pst_take_row(), from pixel `column` on of a row that begins at `at`; places outside its
+/// `columns` get `fill`.
 template <int group, typename T, int count>
 PST_INLINE void pst_take_padded(pst_run<T, count> &row, const T *from, i64 at, i64 column, i64 step, i64 columns, T fill) {
   const i64 low = step > 0 ? column : column - (count / group - 1), high = low + count / group;
@@ -276,17 +277,18 @@ PST_INLINE void pst_take_padded(pst_run<T, count> &row, const T *from, i64 at, i
   }
 }
 
-/// How many pixels of `group` elements a row that begins at `at` has before a boundary of 16 bytes, or, if strips of `length`
-/// pixels have no multiple of 16, of as many as divide them: at most `length` - 1.
+/// Returns the pixels of `group` elements that a row from `at` on has before a boundary of 16
+/// bytes, or, if strips of `length` pixels have no multiple of 16, before one of as many bytes as
+/// divide them: at most `length` - 1.
 template <int group, int length, typename T> PST_INLINE i64 pst_head(const T *to, i64 at) {
   constexpr u32 unit = group * sizeof(T), strip = unit * length, lowest = unit & -unit, odd = unit / lowest;
   constexpr u32 word = (strip & -strip) < 16 ? strip & -strip : 16, step = lowest < word ? lowest : word;
   const u32 behind = (u32)(u64)(to + at) % word;
   return (word - behind) % word / step * (odd * odd * odd) % (word / step); // odd^4 is 1 mod 16
 }
-/// How many pixels of a row are in no strip; strips begin at `head`.
+/// Returns the number of pixels of a row that are in no strip; strips begin at `head`.
 template <int length> PST_INLINE i64 pst_ends(i64 head, i64 size) { return size < head ? size : head + (size - head) % length; }
-/// Which pixel the `number`-th of them is; `size` or more if there are fewer.
+/// Returns the `number`-th pixel in no strip; `size` or more if there are fewer.
 template <int length> PST_INLINE i64 pst_loose(i64 number, i64 head, i64 size) {
   return number < head || size < head ? number : number + (size - head) / length * length;
 }
@@ -302,7 +304,7 @@ template <int length, typename T, int count> PST_INLINE void pst_put_row(T *to, 
 
 //===--- copies ----------------------------------------------------------------===//
 
-/// How many bytes a place lies behind a boundary of 16.
+/// Returns the bytes of a place behind a boundary of 16.
 template <typename T> PST_INLINE i64 pst_behind_word(const T *from, i64 at) { return (i64)((u64)(from + at) % 16); }
 /// All threads of a block copy rows of `count` neighbours into shared memory, a warp each, in words of 16 bytes around them.
 /// Rows lie as far behind a boundary of 16 there as here. Up to 15 bytes before and 43 behind are read.
@@ -509,7 +511,7 @@ template <typename T> PST_INLINE f32 pst_to_brain(T value) { return pst_brain(ps
 /// This thread among all that work on the sample, and how many they are.
 PST_INLINE i64 pst_thread() { return (i64)blockIdx.x * blockDim.x + threadIdx.x; }
 PST_INLINE i64 pst_threads() { return (i64)gridDim.x * blockDim.x; }
-/// Its warp, and how many warps work on the sample; its place in the warp.
+/// The warp of this thread, the number of warps that work on the sample, and the thread's lane.
 PST_INLINE i64 pst_warp() { return pst_thread() / 32; }
 PST_INLINE i64 pst_warps() { return pst_threads() / 32; }
 PST_INLINE i64 pst_lane() { return threadIdx.x % 32; }
@@ -595,7 +597,7 @@ PST_INLINE i64 pst_symmetric(i64 i, i64 n) { // the edge is repeated
   return j < n ? j : 2 * n - 1 - j;
 }
 
-/// Of the weights of four taps, numbers of 24 bits with a sign, the lowest bytes, those in the middle, and the highest.
+/// Pack the lowest, middle and highest bytes of four weights, which are signed numbers of 24 bits.
 PST_INLINE u32 pst_low_bytes(i32 a, i32 b, i32 c, i32 d) { return __byte_perm(__byte_perm(a, b, 0x40), __byte_perm(c, d, 0x40), 0x5410); }
 PST_INLINE u32 pst_middle_bytes(i32 a, i32 b, i32 c, i32 d) { return __byte_perm(__byte_perm(a, b, 0x51), __byte_perm(c, d, 0x51), 0x5410); }
 PST_INLINE u32 pst_high_bytes(i32 a, i32 b, i32 c, i32 d) { return __byte_perm(__byte_perm(a, b, 0x62), __byte_perm(c, d, 0x62), 0x5410); }
@@ -629,7 +631,7 @@ template <typename T> PST_INLINE T pst_shuffle_down(T value, i32 distance) {
 
 //===--- lists: threads take places in any order, what counts has one --------===//
 
-/// How many came before this one.
+/// Takes the next place of a list: adds 1 to its count, and returns the count before.
 PST_INLINE i64 pst_next(i64 *counts, i64 at) { return (i64)atomicAdd((u64 *)counts + at, 1ull); }
 
 /// Sorts numbers `first` ..< `first` + `count`: a heap, so the worst is n log n.
@@ -725,7 +727,7 @@ PST_INLINE i64 pst_draw_integer(pst_key key, u64 id, i64 element, i64 low, i64 e
   const u64 middle = bh * nl + ((bl * nl) >> 32), middle2 = bl * nh + (middle & 0xFFFFFFFFu);
   return (i64)((u64)low + bh * nh + (middle >> 32) + (middle2 >> 32));
 }
-/// Where the keyed permutation of 0 ..< n sends i.
+/// Returns the image of i under the keyed permutation of 0 ..< n.
 PST_INLINE i64 pst_draw_permutation(pst_key key, u64 id, i64 element, i64 count, i64 index) {
   const u64 seed = (u64)pst_draw_bits(key, id, element), n = (u64)count;
   u64 i = (u64)index;

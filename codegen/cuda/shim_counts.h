@@ -52,7 +52,7 @@ static bool pst_insert(pst_set &set, uint64_t key) {
   ++set.used;
   return true;
 }
-/// How often the thread has been at an instruction before.
+/// Returns the number of times that the thread has been at an instruction before.
 static unsigned pst_turn_of(uint64_t key) {
   if (pst_turns.used * 2 >= pst_turns.places) {
     const size_t places = pst_turns.places ? pst_turns.places * 2 : 4096;

@@ -98,7 +98,7 @@ static pst_touch pst_touch_of_mine(bool atomic) {
           pst_my_warp_phase, (unsigned short)pst_me, 0,          atomic};
 }
 
-/// Mine beside those that were there.
+/// Merges this thread's access into the earlier ones.
 static void pst_join(pst_touch &all, bool atomic) {
   const pst_touch mine = pst_touch_of_mine(atomic);
   all.atomic = all.atomic && atomic;

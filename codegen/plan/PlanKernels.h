@@ -23,7 +23,7 @@ public:
   PlanKernels(mlir::ModuleOp module, plan::PlanT &plan, PlanScope &scope)
       : module(module), plan(plan), scope(scope) {}
 
-  /// Those of the rows, select and setup, which no launch enters.
+  /// Adds the kernels of the rows, select and setup phases, which no launch enters.
   mlir::LogicalResult addKernels();
   /// Sets what runs for a launch, and its scalars: a kernel's code, or a codec.
   mlir::LogicalResult setCode(pipe::LaunchOp op, plan::StepT &step);

@@ -35,7 +35,7 @@ public:
   /// The number of the buffer that holds `tensor`; creates it when it is a
   /// field, a constant or a switch.
   mlir::FailureOr<int> bufferOf(mlir::Value tensor);
-  /// How a step reads `tensor`: its buffer, here, in a peer or in all of them.
+  /// Returns the access of a step to `tensor`: its buffer, of this sample, a peer or all samples.
   mlir::FailureOr<std::unique_ptr<plan::AccessT>> accessOf(mlir::Value tensor);
   /// A new buffer for `tensor`.
   mlir::FailureOr<int> addBuffer(mlir::Value tensor, plan::BufferKind kind);

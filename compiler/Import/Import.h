@@ -20,7 +20,7 @@
 namespace penstock::importer {
 
 struct ImportOptions {
-  /// Which pipeline of the file; empty: the only one.
+  /// The pipeline to import; empty: the only one of the file.
   std::string pipeline;
   /// Values given by the user as text, for static and run-time parameters.
   /// Static ones are compiled in; the others are only checked.

@@ -7,8 +7,8 @@
 
 namespace penstock::pipelines {
 
-/// Where a pass of `manager` fails without an error: an error at the pipeline, with
-/// the pass and the stage that it leads to.
+/// Makes a pass of `manager` that fails without an error report one at the pipeline, with the pass
+/// and the stage that it leads to.
 void nameFailures(mlir::PassManager &manager, llvm::StringRef stage);
 
 } // namespace penstock::pipelines

@@ -23,10 +23,10 @@ struct OptimisingPass {
 };
 const std::vector<OptimisingPass> &optimisingPasses();
 
-/// Which optimising passes to leave out.
+/// The optimising passes that run.
 struct PassSelection {
   std::set<std::string, std::less<>> disabled;
-  /// Where values cross to a GPU (compiler/Analysis/TransferFrontier.h).
+  /// The level at which values cross to a GPU (compiler/Analysis/TransferFrontier.h).
   std::string transfer = "pixels";
   bool runs(std::string_view name) const { return !disabled.contains(name); }
 };

@@ -121,8 +121,8 @@ struct AddUpSymbols : OpRewritePattern<ViewOp> {
   }
 };
 
-/// Where a view reads along one axis of its input, as numbers of the sample: from a start (null:
-/// zero), so much for each step along its own axes (null: it does not move).
+/// The places that a view reads along one axis of its input, as numbers of the sample: a start
+/// (null: zero), and a step for each of its own axes (null: it does not move).
 struct Steps {
   SmallVector<Value> steps;
   Value start;

@@ -193,7 +193,7 @@ FuseRemarks::FuseRemarks(const std::vector<FusionGroup> &groups, bool everyOp)
   temporaries = stored.text();
 }
 
-/// Why `tensor` is not made inside the kernel that reads it.
+/// Returns the reason that `tensor` is not made inside the kernel that reads it.
 std::string FuseRemarks::apart(Operation *producer, Value tensor, const FusionGroup &group) const {
   const FusionGroup &other = plan[groupOf.lookup(producer)];
   if (everyOp)

@@ -85,7 +85,7 @@ struct SplitResults : OpRewritePattern<ChooseOp> {
   }
 };
 
-/// Which ops of `body` the values need.
+/// Returns the ops of `body` that the values need.
 static SetVector<Operation *> neededIn(Block &body, ArrayRef<Value> values) {
   SetVector<Operation *> needed;
   SmallVector<Value> open(values);

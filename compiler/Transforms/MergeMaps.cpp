@@ -45,7 +45,7 @@ static size_t lengthOf(Operation *op) {
   return map ? map.getBody().front().getOperations().size() : 1;
 }
 
-/// Why `producer` is not joined with `user`; empty if it is.
+/// Returns the reason that `producer` is not joined with `user`; empty if it is.
 static StringRef refusal(Operation *producer, Operation *user) {
   if (producer->getBlock() != user->getBlock())
     return "stays apart: its user stands in a branch";

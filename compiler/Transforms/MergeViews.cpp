@@ -70,7 +70,7 @@ static AffineExpr valueAt(AffineExpr expr, unsigned dims, unsigned symbols, int6
   return simplifyAffineExpr(expr.replaceDimsAndSymbols(at, same), 0, symbols);
 }
 
-/// Why the arms of result `number` are not one view; empty if they are, and
+/// Returns the reason that the arms of result `number` are not one view; empty if they are, and
 /// `result` is then that view.
 static std::string mergeResult(ChooseOp choose, unsigned number, PatternRewriter &rewriter,
                                Value &result) {

@@ -441,8 +441,8 @@ struct PeerOfPoint : OpRewritePattern<PeerOp> {
   }
 };
 
-/// The same of all samples, where the type is smaller: each of them computes its own
-/// side by side, the batch one after the other.
+/// As PeerOfPoint, for the values of all samples, if the source type is smaller: each sample
+/// converts its own value in parallel, but the batch one after the other.
 struct PeersOfPoint : OpRewritePattern<PeersOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(PeersOp peers, PatternRewriter &rewriter) const override {

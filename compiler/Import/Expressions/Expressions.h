@@ -102,8 +102,8 @@ private:
   Iteration evalIteration(Val carried, dsl::SourceRange origin, const dsl::RepeatStage &stage);
   /// Makes tensors without axes of some numbers that a `repeat` carries.
   void takeAsTensors(Val &value, const std::map<size_t, mlir::Type> &numbers);
-  /// Which of the leaves that a `repeat` carries, by its place: a nested one is gone through
-  /// once more for each that is found around it, and not twice as often.
+  /// Leaves that a `repeat` carries and that pixels decide, by its place and their number: a nested
+  /// `repeat` is imported once more for each that is found around it, and not twice as often.
   std::map<const void *, std::map<size_t, mlir::Type>> madeOfPixels;
   Val evalIf(const dsl::IfExpr &expr);
   using Arm = std::function<Val()>;
@@ -169,7 +169,7 @@ private:
   /// The user's places of a value: where it stands, and, where that is a parameter, the
   /// argument; the last one is where the value was given. None of what the library made itself.
   std::vector<dsl::SourceRange> userPlaces(const dsl::Expr &expr) const;
-  /// The same; of what the library made, the call of it.
+  /// As userPlaces(), but for values that the library made itself, the place of its call.
   std::vector<dsl::SourceRange> givenAt(const dsl::Expr &expr) const;
 
   // --- Whether a function takes some arguments (Matching.cpp)

@@ -47,7 +47,7 @@ private:
   llvm::SmallVector<mlir::Value> args;
   std::vector<std::string> argNames;
   llvm::SmallVector<mlir::NamedAttribute> settings;
-  /// Of columns read from text: the first by name, the first by number.
+  /// The first columns read from text by name and by number.
   const dsl::Arg *byName = nullptr, *byNumber = nullptr;
 };
 

@@ -75,7 +75,7 @@ static bool isVideo(mlir::Value bytes) {
   return source && source.getKind() == "video_clips";
 }
 
-/// Where a table of videos keeps what it knows of their packets.
+/// Returns the place of the index that a table of videos keeps of their packets.
 static std::string placeOfIndex(penstock::pipe::SourceOp source) {
   using namespace penstock;
   std::string place = "in the cache folder";

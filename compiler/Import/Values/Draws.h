@@ -40,7 +40,7 @@ public:
 private:
   mlir::Value key();
   std::string pathHere(const std::string &last) const;
-  /// The same, told apart from equal paths before.
+  /// As pathHere(), numbered apart from equal paths before.
   std::string nextPath(const std::string &last);
 
   Scalars &in;

@@ -38,7 +38,7 @@ public:
 
   mlir::Location place(dsl::SourceRange range);
   void enterCall(dsl::SourceRange range, const dsl::FnDecl &fn);
-  /// Where a message about `range` goes: the user's line if it is in a library.
+  /// Returns the place of a message about `range`: the user's line if it is in a library.
   dsl::SourceRange userRange(dsl::SourceRange range) const;
   /// ` (train.pipe:7:8)`: the user's line at hand.
   std::string userPlace() const;

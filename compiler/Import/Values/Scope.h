@@ -17,7 +17,7 @@ namespace penstock::importer {
 struct Abort {};
 /// Parameters that are compiled in, with the property that each decides.
 using StaticParameters = std::map<std::string, std::string, std::less<>>;
-/// These parameters must be static: import starts again.
+/// Thrown where these parameters must be static: import starts again.
 struct MakeStatic {
   std::set<std::string> names;
   std::string reason; ///< the property that they decide: "the extent of axis `h`"
@@ -32,7 +32,7 @@ struct Frame {
   std::string function; ///< empty: the pipeline
   std::map<std::string, Val, std::less<>> values;
   std::map<std::string, dsl::SourceRange, std::less<>> definitions; ///< for notes
-  /// Of parameters: the argument, null where it stood before `|>`, and its place.
+  /// By parameter: the argument, null where it stood before `|>`, and its place.
   std::map<std::string, std::pair<const dsl::Expr *, dsl::SourceRange>, std::less<>> given;
   std::map<std::string, std::string, std::less<>> axes; ///< parameters of type axis
   std::map<std::string, mlir::Type, std::less<>> generics;
@@ -88,7 +88,7 @@ struct Argument {
   dsl::SourceRange range;          ///< for errors: the argument; before `|>`, the stage
   dsl::SourceRange made = {};      ///< before `|>`: where the value was made
 
-  /// Where notes about the value point.
+  /// Returns the place of notes about the value.
   dsl::SourceRange origin() const { return made.valid() ? made : range; }
 };
 

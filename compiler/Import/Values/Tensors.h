@@ -20,7 +20,7 @@ public:
   /// The axes of a list: a parameter of type `axes` stands for all of its own.
   std::vector<dsl::Name> axesNamed(const dsl::AxisList &list) const;
   std::vector<Dim> dims(mlir::Value tensor);
-  /// The same of a Tensor, or of Neighbours.
+  /// Returns the axes of a Tensor or of Neighbours.
   std::vector<Dim> axesOf(const Val &value);
   /// Reports at `hereRange` where there is no such type.
   pipe::NamedTensorType tensorOf(mlir::Type element, const std::vector<Dim> &dims);
@@ -31,7 +31,7 @@ public:
           dsl::SourceRange range);
   /// Reports where pixels decide how many elements there are.
   mlir::Value extent(const Dim &dim);
-  /// That of an axis whose format fixes it: `c = rgb`, `box = xyxy`.
+  /// Returns the extent that an axis's format fixes: `c = rgb`, `box = xyxy`.
   int64_t formatExtent(llvm::StringRef format, dsl::SourceRange range);
   /// Static extents that differ are false; others are checked per sample.
   bool sameExtent(const Dim &a, const Dim &b);
@@ -43,7 +43,7 @@ public:
                       llvm::ArrayRef<Dim> domain = {});
 
   // --- Axes whose number of elements pixels decide (Counted.cpp)
-  /// Such an axis has room for all that there could be, and a count beside it.
+  /// An axis with room for as many elements as there may be, and their number beside it.
   struct Counted {
     mlir::Value count; ///< i64, a tensor without axes
     std::string once;  ///< when it is known, for messages: "`compact` has looked at the values"

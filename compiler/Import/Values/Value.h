@@ -25,7 +25,7 @@ struct Dim {
 struct Column {
   std::string name;
   mlir::Type type;
-  /// Of a tensor: the order of axes in which pipelines see it; empty: as stored.
+  /// The order of a tensor's axes in which pipelines see it; empty: as stored.
   std::vector<std::string> seen = {};
 };
 using Columns = std::vector<Column>;
@@ -52,7 +52,7 @@ enum class Kind {
 struct Val {
   Kind kind = Kind::Poison;
   mlir::Value ir; ///< Number, Tensor, Text, Bytes, Table, Row
-  /// Of a Number: a literal or draw that takes the sized type it meets.
+  /// Set for a Number that is a literal or draw, and takes the sized type it meets.
   bool untyped = false;
   std::optional<dsl::UnitKind> unit; ///< of a Number such as `25ms`
   std::string word;                  ///< of a Word
@@ -75,7 +75,7 @@ struct Val {
   pipe::NamedTensorType tensorType() const {
     return llvm::cast<pipe::NamedTensorType>(ir.getType());
   }
-  /// Of a Record: the field, or null.
+  /// Returns the field of a Record, or null.
   const Val *field(const std::string &name) const {
     for (size_t i = 0; i < names.size(); ++i)
       if (names[i] == name)
@@ -91,7 +91,7 @@ void forEachPlace(llvm::ArrayRef<Val::GridAxis> grid,
 size_t placeIn(llvm::ArrayRef<Val::GridAxis> grid, llvm::ArrayRef<int64_t> at);
 /// An axis or a choice.
 Val wordOf(std::string text);
-/// Of a Number, a Tensor or Neighbours; null for anything else.
+/// Returns the element type of a Number, a Tensor or Neighbours; null for anything else.
 mlir::Type elementType(const Val &value);
 /// Returns what stands in records, ranges, lists, groups and neighbourhoods, in order. Throws Abort
 /// where a part is Poison.
