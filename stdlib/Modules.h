@@ -9,7 +9,7 @@
 
 namespace penstock::stdlib {
 
-/// Nothing if there is no module of this name. The text lives forever.
+/// Returns a module's text, which lives forever; nothing if there is none of this name.
 std::optional<std::string_view> moduleText(std::string_view name);
 /// All modules, `prelude` included.
 std::vector<std::string_view> moduleNames();

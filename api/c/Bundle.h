@@ -30,7 +30,7 @@ struct Bundle {
   /// Errors: NotFound; Corrupt for what is damaged, or no bundle; Unsupported for the
   /// format of another version.
   static runtime::Result<Bundle> read(const std::string &path);
-  /// The same of a file's bytes; `path` is for messages.
+  /// As read(), of a file's bytes; `path` is for messages.
   static runtime::Result<Bundle> parse(std::string bytes, const std::string &path);
 };
 

@@ -28,7 +28,7 @@ static std::string hashOf(const std::string &bytes) {
   return text;
 }
 
-/// Which compiler this is: its file's place, size and time, so that a rebuilt
+/// Writes the identity of this compiler: the place, size and time of its file, so that a rebuilt
 /// library never meets its predecessor's code.
 static void writeCompiler(Writer &writer) {
   writer.text(pst_version());

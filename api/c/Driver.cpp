@@ -180,7 +180,7 @@ bool Driver::load() {
   return true;
 }
 
-/// Those that are left for sessions, of a module that was read back: static ones are numbers in it.
+/// Reads the run-time parameters of a module that was read back: static ones are numbers in it.
 void Driver::readParameters() {
   module->walk([&](pipe::ParamOp op) {
     Parameter &parameter = parameterList.emplace_back();

@@ -46,7 +46,7 @@ private:
   bool checkTransfer();
   bool readMachine();
   pipelines::PassSelection selection() const;
-  /// Of a module at `pipe-opt`, the level that costs least; nothing after errors.
+  /// Returns the transfer level that costs least, of a module at `pipe-opt`; nothing after errors.
   std::optional<std::string> chooseTransfer();
   void readName();
   void readParameters();

@@ -60,7 +60,7 @@ std::string folderOf(const std::string &path) {
   return path.substr(0, std::max<size_t>(slash, 1));
 }
 
-/// Where the sidecar goes. In a folder of several it has the data's name.
+/// Returns the path of the sidecar. In a folder of several it has the data's name.
 std::string sidecarPath(const std::string &path, const char *out) {
   std::error_code ignored;
   const std::string ending = ".penstock-index";

@@ -170,7 +170,8 @@ static std::optional<Compiled> compileOne(pst_program &program, const std::strin
   return compiled;
 }
 
-/// The same for all levels that the program's request names: the one to begin with, then others.
+/// Compiles for each level that the program's request names; sessions begin with the first. Nothing
+/// after errors.
 static std::optional<std::vector<Compiled>>
 compileLevels(pst_program &program, const std::string &cacheFolder, const std::string &target,
               bool &fromCache, const std::function<bool(const Compiled &)> &isGood) {

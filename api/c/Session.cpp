@@ -67,8 +67,8 @@ readParameters(const plan::PlanT &plan, const std::vector<Parameter> &parameters
   return values;
 }
 
-/// Those that the program was compiled with, unless the session's win. Static ones have
-/// been used, or refused.
+/// Returns the parameters that the program was compiled with, overridden by the session's. Static
+/// ones have been used, or refused.
 static runtime::Result<std::vector<runtime::ParamValue>>
 allParameters(const pst_program &program, const pst_session_options &options) {
   const plan::PlanT &plan = program.transfers.front().plan->contents();

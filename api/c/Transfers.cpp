@@ -19,7 +19,7 @@ using namespace penstock;
 using namespace penstock::api;
 using nlohmann::ordered_json;
 
-/// Enough for branches of a chance of some percent.
+/// Simulated samples: enough for branches of a chance of some percent.
 static constexpr int imaginedSamples = 64;
 
 static bool crossesAsPlanes(ModuleOp module) {

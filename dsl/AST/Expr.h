@@ -76,7 +76,7 @@ struct UnaryExpr : ExprOf<ExprKind::Unary> {
 
 enum class BinaryOp { Or, And, Eq, Ne, Lt, Le, Gt, Ge, In, Add, Sub, Mul, Div, Rem };
 
-/// How a user writes it: `+`, `==`, `in`.
+/// Returns the operator as a user writes it: `+`, `==`, `in`.
 const char *spelling(BinaryOp op);
 
 struct BinaryExpr : ExprOf<ExprKind::Binary> {

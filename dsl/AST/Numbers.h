@@ -25,7 +25,7 @@ std::optional<UnitKind> unitKindOf(std::string_view type);
 /// a unit of another kind or none, a fraction for an integer, out of range.
 std::optional<Number> parseNumber(std::string_view type, std::string_view text);
 
-/// How such a value looks: "a number with a unit, such as `25ms`".
+/// Describes values of a type: "a number with a unit, such as `25ms`".
 std::string describeValues(std::string_view type);
 
 } // namespace penstock::dsl

@@ -15,13 +15,13 @@ std::string printAst(const File &file);
 std::string printAst(const Expr &expr);
 /// A type on one line, as a user writes it: `u8[h, w, c: rgb]`.
 std::string printType(const TypeExpr &type);
-/// How a function is called, on one line, with what its element types may be:
-/// `flip(x: E[a], a: axis) -> E[a], E: u8 f32`.
+/// Returns a call of the function on one line, with its possible element types: `flip(x: E[a], a:
+/// axis) -> E[a], E: u8 f32`.
 std::string printSignature(const FnDecl &fn);
-/// Its beginning: `flip(x: E[a], a: axis)`.
+/// Returns the beginning of such a line: `flip(x: E[a], a: axis)`.
 std::string printHead(const FnDecl &fn);
-/// An expression on one line, for messages. What has stages or a block of its
-/// own is cut short: `x |> ...`, `map (...) { ... }`.
+/// Returns an expression on one line, for messages. Stages and blocks are cut short: `x |> ...`,
+/// `map (...) { ... }`.
 std::string printSource(const Expr &expr);
 
 } // namespace penstock::dsl

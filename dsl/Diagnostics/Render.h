@@ -18,9 +18,9 @@ namespace penstock::dsl {
 /// Ends with a line break unless there is nothing to say.
 std::string renderText(const Diagnostics &diagnostics, const SourceManager &sources);
 
-/// The same as a JSON array of objects with `severity`, `file`, `line`,
-/// `column`, `end_line`, `end_column`, `message`, `notes` and `hint` (or null).
-/// A message without a place has `file` null and no line or column.
+/// Renders messages as a JSON array of objects with `severity`, `file`, `line`, `column`,
+/// `end_line`, `end_column`, `message`, `notes` and `hint` (or null). A message without a place has
+/// `file` null and no line or column.
 std::string renderJson(const Diagnostics &diagnostics, const SourceManager &sources);
 
 } // namespace penstock::dsl

@@ -12,7 +12,7 @@
 
 namespace penstock::dsl {
 
-/// Where the parser stood when it refused a token.
+/// A token that the parser refused, with its state.
 struct Refusal {
   const TokenList &tokens;
   size_t at;                      ///< the refused token

@@ -18,12 +18,12 @@ struct TokenShape {
   Begins begins = Begins::Nothing;
   bool gluedBefore = false; ///< no blank before it
   bool gluedAfter = false;
-  /// Of an opening brace: it holds statements, each of which has a line of its
-  /// own where the brackets span several.
+  /// Set for an opening brace that holds statements, each of which has a line of its own where the
+  /// brackets span several.
   bool holdsStatements = false;
-  /// Of such a brace: the first token of the declaration that it belongs to.
+  /// The first token of the declaration that such a brace belongs to.
   std::optional<size_t> owner;
-  /// Of `then` and `else`: the `if` or `search` they belong to.
+  /// The `if` or `search` that a `then` or `else` belongs to.
   std::optional<size_t> branchOf;
   std::optional<size_t> assign; ///< of `let`: its `=`
 };

@@ -30,7 +30,7 @@ struct Builtins {
 
 class ParsedFiles;
 
-/// Where the text of `use`d modules comes from.
+/// The source of the text of `use`d modules.
 class ModuleLoader {
 public:
   struct Module {
@@ -39,12 +39,12 @@ public:
   };
 
   virtual ~ModuleLoader() = default;
-  /// Nothing if there is no module of this name.
+  /// Returns a module; nothing if there is none of this name.
   virtual std::optional<Module> load(std::string_view name) = 0;
   /// All modules there are; for hints only.
   virtual std::vector<std::string> names() = 0;
-  /// Where the trees of its modules are kept and not parsed again, as long as their texts
-  /// do not change; null: nowhere.
+  /// Returns the store of parsed modules, which are not parsed again as long as their texts do not
+  /// change; null if there is none.
   virtual ParsedFiles *kept() { return nullptr; }
 };
 

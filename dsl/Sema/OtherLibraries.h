@@ -26,7 +26,7 @@ const OtherName *findOtherName(std::string_view written);
 /// `numpy`, `np`, `cv2`, `F` ...: what such a library is called where it is used.
 bool isOtherLibrary(std::string_view name);
 
-/// Its element type in our words: `float32` is `f32`. Empty: none.
+/// Returns the language's element type: `f32` for `float32`. Empty if there is none.
 std::string_view ourType(std::string_view theirs);
 /// Returns what parameters that do the same may be called here; the first that a function
 /// has is meant.

@@ -57,7 +57,7 @@ public:
   }
 };
 
-/// Why a sample is bad: the message of a check, with its two values.
+/// The reason that a sample is bad: the message of a check, with its two values.
 struct Failure {
   std::string message;
   int64_t first = 0, second = 0;
@@ -82,7 +82,7 @@ struct BatchInputs {
   uint32_t epoch = 0;
   /// One per slot.
   std::vector<uint64_t> positions;
-  /// Of the rank's first slot of the batch.
+  /// Position of the rank's first slot of the batch.
   uint64_t batchPosition = 0;
   /// Slot number of positions[0], and how many samples the rank's batch has: to
   /// interpret a part of a batch that reads no peer. 0: the positions given.
@@ -97,7 +97,7 @@ struct BatchInputs {
   /// The row of a position, for a table of that length; where a list or `where`
   /// chooses rows, a number among those.
   std::function<int64_t(uint64_t position, int64_t length)> rowOf;
-  /// The same for the order `weighted`.
+  /// As `rowOf`, for the order `weighted`.
   std::function<int64_t(uint64_t position, const std::vector<double> &weights)> weightedRowOf;
   const Media *media = nullptr;
   /// Null: kernels are interpreted.
@@ -117,8 +117,8 @@ struct SampleResult {
 };
 
 struct BatchResult {
-  /// Not empty where the module itself is at fault: an index outside a tensor,
-  /// an op that has no meaning where it stands. `samples` is then empty.
+  /// The fault of the module itself, or empty: an index outside a tensor, an op that has no meaning
+  /// where it stands. `samples` is then empty.
   std::string error;
   std::vector<SampleResult> samples;
 };

@@ -37,7 +37,7 @@ public:
   const BatchInputs &inputs;
   std::vector<Slot> slots;
   std::vector<std::shared_ptr<Table>> tables; // by register, shared by all slots
-  /// Where a list, `where` or weights choose rows: those that positions go over.
+  /// Rows that positions go over, if a list, `where` or weights choose them.
   struct Entries {
     std::vector<int64_t> rows;
     std::vector<double> weights;
@@ -81,7 +81,7 @@ inline const Scalar &scalarIn(const Slot &slot, unsigned number) {
   return std::get<Scalar>(slot.values[number]);
 }
 
-/// Where `border` takes index `i` of an extent; -1: the fill value.
+/// Returns the index that `border` gives for index `i` of an extent; -1: the fill value.
 int64_t borderIndex(pipe::Border border, int64_t i, int64_t extent);
 
 // One function per op, by source file.

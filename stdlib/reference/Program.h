@@ -66,7 +66,7 @@ private:
   llvm::DenseMap<unsigned, const Instruction *> definitions;
 };
 
-/// How an op is run; a fault where it has no meaning.
+/// Sets the function that runs an op; a fault if it has no meaning.
 void bind(Instruction &instruction);
 
 DType dtypeOf(mlir::Type type);

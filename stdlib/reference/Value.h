@@ -57,7 +57,7 @@ struct Tensor {
   void store(int64_t element, const Scalar &value);
 };
 
-/// Whether both have the same type, axes, extents and bytes.
+/// Returns whether both have the same type, axes, extents and bytes.
 bool operator==(const Tensor &a, const Tensor &b);
 
 /// Visits all indices of a domain in row-major order.

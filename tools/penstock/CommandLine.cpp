@@ -123,7 +123,7 @@ namespace {
 struct Program : CLI::App {
   using CLI::App::App;
   int exitCode = exitOk;
-  /// Of a command that takes another program's command line: where it goes.
+  /// Words of another program's command line, by the command that takes them.
   std::map<const CLI::App *, std::vector<std::string> *> rest;
 };
 } // namespace

@@ -64,7 +64,8 @@ public:
   /// line.
   Option rest(std::vector<std::string> &words, const char *typeName, const char *help);
 
-  /// How it is called, and what its last line of help shows; `run` gives the exit code.
+  /// Sets the function that runs the command and returns the exit code, and the last line of its
+  /// help.
   void runs(const char *example, std::function<int()> run);
 
 private:
@@ -79,7 +80,7 @@ public:
   CommandLine(const CommandLine &) = delete;
 
   Command command(const char *name, const char *description);
-  /// Of a program that has one command, which has no name.
+  /// Returns the command of a program that has one only, without a name.
   Command only();
   /// Reads the words and runs the command that they name: its exit code. Words that are wrong are
   /// said on stderr, and the exit code is that of a usage error.

@@ -9,7 +9,7 @@
 
 namespace penstock::cli {
 
-/// Nothing where the file cannot be read; then `why` is a sentence.
+/// Returns the contents of a file; nothing if it cannot be read, and `why` is then a sentence.
 std::optional<std::string> readFile(const std::string &path, std::string &why);
 
 /// Makes a file, or puts a new one in its place with the permissions of the old;

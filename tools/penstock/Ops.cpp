@@ -41,8 +41,8 @@ static std::string textOf(const ordered_json &entry, const char *field) {
   return entry[field].get<std::string>();
 }
 
-/// How well an operator answers a word: 0 not at all, 1 by its text, 2 by its
-/// name, 3 by being the name of its module, 4 by being its name.
+/// Scores an operator as an answer to a word: 0 none, 1 by its text, 2 by its name, 3 by being the
+/// name of its module, 4 by being its name.
 static int answers(const ordered_json &entry, const std::string &word) {
   const std::string name = lowered(textOf(entry, "name"));
   if (name == word)

@@ -11,10 +11,10 @@ namespace penstock::cli {
 /// wave, of axis t; of an axis c beside, the first channel is shown.
 bool isPlot(const pst_output &output);
 
-/// Of a wave, where it goes within each column, from its largest magnitude down to as far below 0.
-/// Of a spectrum, frames from left to right and frequencies from the bottom up, from its least
-/// value (black) to its largest (white). What is longer than a plot is wide is drawn in so many
-/// parts: of a spectrum, the means of these.
+/// Draws an output. A wave: each column from its largest magnitude down to as far below 0. A
+/// spectrum: frames from left to right and frequencies from the bottom up, from its least value
+/// (black) to its largest (white). Outputs longer than the plot is wide are drawn in so many parts:
+/// of a spectrum, the means of these.
 Picture makePlot(const pst_output &output);
 
 } // namespace penstock::cli

@@ -23,7 +23,7 @@ struct Compilation {
 
 /// Reads and compiles the file, or loads it where it is a bundle; prints nothing.
 Compilation compileQuietly(const CompileOptions &options, bool checkOnly);
-/// The same; prints messages to stderr, and is null where there were errors.
+/// Compiles as compileQuietly(); prints messages to stderr, and returns null after errors.
 ProgramPtr compile(const CompileOptions &options, bool checkOnly = false);
 /// Compiles for the levels that `--target` lists and writes a bundle; the program cannot be run.
 ProgramPtr compileBundle(const CompileOptions &options, const std::string &path);

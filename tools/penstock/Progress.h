@@ -28,7 +28,7 @@ private:
 
 /// "12,345" for people.
 std::string grouped(int64_t number);
-/// Of a whole run: rate, what limits it, time per stage. For the end of a run.
+/// Summarizes a whole run: rate, its limit, time per stage. For the end of a run.
 std::string summary(const pst_session *session);
 
 } // namespace penstock::cli

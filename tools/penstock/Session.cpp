@@ -48,7 +48,7 @@ static double parseOnError(const std::string &text) {
   return value;
 }
 
-/// Where a parameter without a default has no value, says how to give one.
+/// Prints how to give a value to a parameter that has no default and no value.
 static void hintAtMissing(const pst_program *program, const std::string &error) {
   for (size_t i = 0; i < pst_program_parameter_count(program); ++i) {
     const std::string name = pst_program_parameter(program, i)->name;
