@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pst_batch.
+// Functions of pst_batch.
 #include "api/c/Batch.h"
 
 uint32_t pst_batch_epoch(const pst_batch *batch) { return (*batch->batch)->epoch(); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Finding and loading.
+// Search for the compiler's library, and its loading.
 #include "api/c/CompilerLibrary.h"
 #include "api/c/penstock.h"
 #include <dlfcn.h>

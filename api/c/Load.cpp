@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pst_program_load.
+// The function pst_program_load().
 #include "api/c/Bundle.h"
 #include <algorithm>
 

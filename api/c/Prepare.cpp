@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pst_index, pst_pack.
+// The functions pst_index() and pst_pack().
 #include "api/c/Text.h"
 #include "runtime/core/Processors.h"
 #include "runtime/core/RealFileSystem.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whose threads a handle has.
+// The process that a handle belongs to: a forked child has none of its threads.
 #pragma once
 
 #include <unistd.h>

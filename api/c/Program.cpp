@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pst_compile and pst_program.
+// The functions pst_compile() and pst_program_...().
 #include "api/c/Program.h"
 #include "api/c/Bundle.h"
 #include "api/c/Cache.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pst_row: what a caller says of a row.
+// The functions pst_row_...(), by which a caller sets a row.
 #include "api/c/Rows.h"
 #include "api/c/Outputs.h"
 #include <algorithm>

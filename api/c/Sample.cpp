@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pst_sample.
+// Functions of pst_sample.
 #include "api/c/Outputs.h"
 #include "api/c/Session.h"
 

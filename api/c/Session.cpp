@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pst_session.
+// Functions of pst_session.
 #include "api/c/Session.h"
 #include "api/c/Batch.h"
 #include "api/c/Program.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Room for deep texts.
+// Threads with a large stack, for deeply nested texts.
 #include "api/c/Stack.h"
 #include <pthread.h>
 

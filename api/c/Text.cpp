@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pst_format and pst_text.
+// The functions pst_format() and pst_text_...().
 #include "api/c/Text.h"
 #include "api/c/CompilerLibrary.h"
 #include "api/c/Stack.h"

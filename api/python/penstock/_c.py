@@ -211,7 +211,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
 
 
 def candidates() -> list[str]:
-    """Where the library is looked for, in this order: what PENSTOCK_LIBRARY names (then nowhere else), beside the
+    """Paths at which the library is searched, in this order: that of PENSTOCK_LIBRARY (then no other), beside the
     package, the release build of the checkout that the package lies in, and where the system's loader looks."""
     if given := os.environ.get("PENSTOCK_LIBRARY"):
         return [given]

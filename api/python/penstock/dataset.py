@@ -195,7 +195,7 @@ def _arrow_value(scalar: Any) -> Any:
 
 
 def _addresses(chunks: Any, places: Any) -> tuple[Any, Any]:
-    """Where the bytes of each row lie (0: nowhere), and how many there are, of arrays of binary values."""
+    """Addresses and sizes of each row's bytes in arrays of binary values; 0 for a row without."""
     import numpy
     data, sizes = [numpy.zeros(0, numpy.uint64)], [numpy.zeros(0, numpy.int64)]
     for chunk in chunks:

@@ -24,7 +24,7 @@ from .program import Program, is_bundle, read_source
 
 _open_loaders: "weakref.WeakSet[Loader]" = weakref.WeakSet()
 
-#: How long a wait is before Python looks whether somebody has pressed Ctrl-C.
+#: Nanoseconds of a wait before Python checks for Ctrl-C.
 _LOOK_NS = 50_000_000
 
 
@@ -175,17 +175,17 @@ class Loader(_c.OfThisProcess):
         _open_loaders.add(self)
 
     def _renew_locks(self) -> None:
-        #: Of the session: one call at a time, but for what tells.
+        #: Guards the session: one call at a time, but for those that only read.
         self._lock = threading.Lock()
-        #: Who wants it while somebody waits for a batch: one at a time, of whom `_wanted` tells the one who waits.
+        #: Queue for the session while a thread waits for a batch: one thread at a time; `_wanted` tells the waiting one.
         self._turn, self._wanted = threading.Lock(), False
-        #: Of what tells, whose texts live until it is asked again, and of the session's end. Nobody waits while holding it; a
-        #: handler of a signal may come in between.
+        #: Guards functions that read the session, whose texts live until the next such call, and its end. Nobody waits while
+        #: holding it; a handler of a signal may come in between.
         self._telling = threading.RLock()
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:
-        """For calls of the session of which there is one at a time. Whoever waits for a batch makes room within a look."""
+        """Holds the session for one call at a time. A thread that waits for a batch makes room at its next check."""
         if self._asked is not None and self._asked.thread == threading.get_ident():
             raise SessionError("the function that gives rows runs inside of a call of the loader: it may ask what the loader tells, such as "
                                "state_dict, and cancel it")
@@ -361,7 +361,7 @@ class Loader(_c.OfThisProcess):
     # --- state ----------------------------------------------------------------
 
     def state_dict(self) -> dict[str, str]:
-        """Where the next batch stands. Restoring it gives the same remaining samples under any number of threads,
+        """The position of the next batch. Restoring it gives the same remaining samples under any number of threads,
         prefetch and ranks."""
         with self._telling:
             return {"penstock": _c.decode(_c.library.session_state(self._live()))}

@@ -208,7 +208,7 @@ def _literal(value: Any) -> str:
     raise TypeError(f"{value!r} is no argument of the language: a number, a name, a range (a, b), a list or a dict")
 
 
-#: Their arguments choose: what is drawn has one outcome.
+#: Functions whose arguments decide: their draws have one outcome.
 CHOSEN = {"augment", "jittered"}
 EXTENT = "extent_of_axis"
 RECORDS = {"rect": "{ top: i64, left: i64, height: i64, width: i64 }", "range": "{ low: f64, high: f64 }"}

@@ -128,7 +128,7 @@ class Output(Array):
 
     @property
     def offsets(self) -> Array | None:
-        """Of a ragged output: sample i has the values ``offsets[i]`` to ``offsets[i + 1]``. Else None."""
+        """Offsets of a ragged output: sample i has the values ``offsets[i]`` to ``offsets[i + 1]``. Else None."""
         address = ctypes.cast(self._output.offsets, ctypes.c_void_p).value
         if address is None:
             return None
@@ -230,12 +230,12 @@ class Batch(_Outputs):
 
     @property
     def count(self) -> int:
-        """How many samples there are."""
+        """Number of samples in the batch."""
         return self._owner.count
 
     @property
     def waited(self) -> float:
-        """How long the caller waited for it, in seconds."""
+        """Seconds that the caller waited for the batch."""
         return _c.library.batch_waited_ns(self._owner) / 1e9
 
     @property

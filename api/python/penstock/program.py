@@ -34,7 +34,7 @@ class Parameter:
     """A parameter of a pipeline, as its text declares it."""
     name: str
     type: str
-    #: Whether another value means compiling again.
+    #: True if another value means compiling again.
     is_static: bool
     #: None: it must be given.
     default: str | None
@@ -107,7 +107,7 @@ class Program(_c.OfThisProcess):
             return _c.decode(text.value)
 
     def names_column(self, name: str) -> bool:
-        """Whether a source may have a column of this name: `name =` stands in the text; always of a bundle, which has none."""
+        """True if a source may have a column of this name: `name =` stands in the text. Always for a bundle, which has no text."""
         return self._text is None or re.search(rf"\b{re.escape(name)}\s*=", self._text) is not None
 
     def raw_columns(self) -> list[str]:
@@ -162,7 +162,7 @@ def compile_bundle(source: str | os.PathLike[str], path: str | os.PathLike[str],
 
 
 def is_bundle(source: str | os.PathLike[str]) -> bool:
-    """Whether `load` has nothing to compile: a path that ends in .pstk."""
+    """True if `load` has nothing to compile: a path that ends in .pstk."""
     return not (isinstance(source, str) and "\n" in source) and os.fspath(source).endswith(".pstk")
 
 

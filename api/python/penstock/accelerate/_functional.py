@@ -26,7 +26,7 @@ except ImportError:
 
 _pil = v1.F_pil
 Recorder = Callable[..., "Recorded | None"]
-#: Where a function lies, under which name, and what stands there while a data set is traced.
+#: A replaced function: its owner, its name there, and the replacement while a data set is traced.
 Replaced = tuple[Any, Any, Any]
 
 
@@ -88,9 +88,9 @@ def _stepped(step: int) -> Recorder:
     return record
 
 
-#: Of images, what does not call Pillow's methods.
+#: Recorders of functions on images that do not call Pillow's methods.
 ON_PIXELS: dict[str, Recorder] = {"pad": _pad, **{f"adjust_{name}": _stepped(step) for step, name in enumerate(COLOURS)}}
-#: Of both versions.
+#: Recorders of functions of both versions.
 RECORDERS: dict[str, Recorder] = {"crop": _crop, "center_crop": _center_crop, "pad": _pad, "hflip": _hflip, "vflip": _vflip,
                                   "normalize": _normalize}
 FIRST: dict[str, Recorder] = {**RECORDERS, "convert_image_dtype": _to_float("convert_image_dtype")}
@@ -211,7 +211,7 @@ def _new_image(original: Any) -> Any:
 
 
 def _nothing(*arguments: Any, **options: Any) -> None:
-    """Of functions that have no recorder."""
+    """The recorder of functions that have none."""
 
 
 def _kernels() -> list[Replaced]:

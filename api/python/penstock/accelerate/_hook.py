@@ -60,7 +60,7 @@ class Hook:
         return LeafIterator(loader, plan, entry, compared, _original)
 
     def _plan(self, loader: DataLoader) -> Plan | LeafPlan:
-        """How the loader's batches are made. Raises Declined or PenstockError where that is the original's business."""
+        """The plan of the loader's batches. Raises Declined or PenstockError where the original iterator has to make them."""
         check(loader)
         try:
             plan = self._known(loader, plan_of(loader))

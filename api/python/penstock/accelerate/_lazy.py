@@ -35,7 +35,7 @@ class _Tracing(threading.local):
     #: The numbers of those that draw, and the leaves of these, of which nothing is drawn yet.
     drawing: frozenset[int] = frozenset()
     undrawn: list[Leaf] = []
-    #: Whether the data set has seeded a generator, or kept its state: what is drawn then is to be drawn by the original.
+    #: True if the data set has seeded a generator, or kept its state: draws after that are the original's.
     seeded = False
 
 
@@ -311,12 +311,12 @@ def recorded_in(leaf: Any) -> Recorded | None:
 
 
 def key_of(leaf: Any) -> Any:
-    """Which pipeline makes a leaf, a Compose by number or a Key; None: somebody looked at it, or it is to be looked at."""
+    """The pipeline that makes a leaf: a Compose by number, or a Key. None: somebody looked at it, or it is to be looked at."""
     return leaf.__dict__["key"] if unseen(leaf) else None
 
 
 def unseen(value: Any) -> bool:
-    """Whether it is a leaf that nobody looked at."""
+    """True for a leaf that nobody looked at."""
     return is_leaf(value) and object.__getattribute__(value, "__dict__")["made"] is None
 
 

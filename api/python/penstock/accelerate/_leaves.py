@@ -52,7 +52,7 @@ class OneLeaf(LeafBatch):
 
 @dataclass
 class MixedBatch:
-    """The same where they are not all leaves, or not of one Compose."""
+    """A collated batch whose elements are not all leaves, or not of one Compose."""
     parts: list[Any]
 
 
@@ -201,10 +201,10 @@ class LeafPlan:
     works: list[Work]
     capacity: int
     texts: list[str]
-    #: Of what was recorded; None: it does not compile.
+    #: The texts of pipelines by the Key of a record; None: it does not compile.
     recorded: dict[Any, str | None] = field(default_factory=dict)
     idle: list[dict[Any, ItemSession]] = field(default_factory=list)
-    #: Whether leaves have been met in an iteration; None: there was none yet.
+    #: True if an iteration has met leaves; None: there was no iteration yet.
     useful: bool | None = None
 
     def same_as(self, other: LeafPlan) -> bool:
@@ -226,7 +226,7 @@ class LeafPlan:
 
 
 def leaf_plan_of(loader: DataLoader, why: str) -> LeafPlan:
-    """How a loader's images are made. Raises Declined; `why`, for data sets of which nothing else can be said."""
+    """The plan of a loader's images. Raises Declined, with the reason `why` for data sets without another one."""
     composes, works, texts, reasons = [], [], [], []
     for compose in composes_in(loader.dataset):
         for mode, source, takes in (("RGB", ITEMS, "image"), ("L", GREY_ITEMS, "grey")):
@@ -453,7 +453,7 @@ def grouped(value: Any) -> dict[Any, list[Any]]:
 
 
 def readable(value: Any, keys: list[Any]) -> bool:
-    """Whether Pillow makes the images of these keys."""
+    """True if Pillow can make all images of these keys."""
     try:
         for key, items in grouped(value).items():
             for recorded in items if key in keys else ():

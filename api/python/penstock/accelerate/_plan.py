@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a loader's batches are made: a pipeline, and what of the script's own Python stays."""
+"""Plans of a loader's batches: a pipeline, and the part of the script's own Python that stays."""
 from __future__ import annotations
 
 import math
@@ -35,7 +35,7 @@ class Work:
     rest: list[Callable[[Any], Any]] = field(default_factory=list)
     #: The reason that these are not stages.
     why: str = ""
-    #: Whether torchvision's classes would draw, be it for nothing (p = 1).
+    #: True if torchvision's classes would draw, even without effect (p = 1).
     drew: bool = False
 
     @property
@@ -44,7 +44,7 @@ class Work:
 
     @property
     def draws(self) -> bool:
-        """Whether images depend on random numbers of the pipeline's."""
+        """True if images depend on random numbers of the pipeline's."""
         return any(DRAWS.search(stage) for chain in self.outputs.values() for stage in chain.stages)
 
     def same_as(self, other: Work) -> bool:
@@ -60,7 +60,7 @@ class Plan:
     text: str
     #: Samples that a batch of the session has at most; larger ones are made in pieces.
     capacity: int
-    #: Whether the script's collate_fn is torch's.
+    #: True if the script's collate_fn is torch's.
     plain: bool
     #: Sessions that nobody iterates over.
     idle: list[PushedLoader] = field(default_factory=list)
@@ -139,7 +139,7 @@ def check(loader: DataLoader) -> None:
 
 
 def plan_of(loader: DataLoader) -> Plan:
-    """How a loader's batches are made. Raises Declined, which says why they are not."""
+    """The plan of a loader's batches. Raises Declined with the reason that there is none."""
     table = table_of(loader.dataset)
     if not table.length:
         raise Declined("the data set is empty")
@@ -216,7 +216,7 @@ def flat(transform: Any) -> list[Any]:
 
 
 def compiles(text: str) -> bool:
-    """Whether there are no errors, such as images of unequal sizes in a batch."""
+    """True if the text compiles without errors, such as images of unequal sizes in a batch."""
     try:
         Program(text.encode(), "<accelerate>", {}, check_only=True)
     except CompileError:
@@ -227,13 +227,13 @@ def compiles(text: str) -> bool:
 # --- order ------------------------------------------------------------------------------------------------------------
 
 def asked_ahead(loader: DataLoader) -> int:
-    """How many batches' indices are asked for before the first is delivered, if that many are `askable`: with workers as many as DataLoader
+    """Number of batches whose indices are asked for before the first is delivered, if that many are `askable`: with workers as many as DataLoader
     asks for, which without asks for one at a time."""
     return loader.prefetch_factor * loader.num_workers if loader.num_workers else 3
 
 
 def askable(batches: Any) -> float:
-    """How many batches of an epoch may be asked for early: those before which nothing is drawn but at the start, so that nobody can tell."""
+    """Number of batches of an epoch that may be asked for early: nothing is drawn before these but at the start, so that nobody can tell."""
     utils = torch.utils.data
     if type(batches) is not BatchSampler:
         return 0

@@ -22,7 +22,7 @@ from ._tables import GREY_ITEMS, ITEMS, Source
 
 #: Pillow's filters by number.
 FILTERS = {0: "nearest", 1: "lanczos", 2: "bilinear", 3: "bicubic", 4: "box", 5: "hamming"}
-#: Of warps.
+#: Filters of warps, by Pillow's number.
 WARPS = {0: "nearest", 2: "linear", 3: "cubic"}
 #: The steps of the library's `jittered`, and their orders by number.
 COLOURS = ("brightness", "contrast", "saturation", "hue")
@@ -49,7 +49,7 @@ class Window:
 
     @property
     def beyond(self) -> tuple[int, int, int, int]:
-        """How far it reaches beyond the image: left, top, right, bottom."""
+        """Distances that it reaches beyond the image: left, top, right, bottom."""
         (left, top), (right, bottom) = self.start, (self.start[k] + self.size[k] - self.extents[k] for k in (0, 1))
         return max(0, -left), max(0, -top), max(0, right), max(0, bottom)
 
@@ -71,7 +71,7 @@ class Window:
         return replace(self, mirrored=tuple(m != (k == axis) for k, m in enumerate(self.mirrored)))
 
     def stages(self, last: bool) -> tuple[list[str], list[int]]:
-        """Its stages, with `{}` in place of numbers, and these; extents of the last one are part of the text."""
+        """Its stages, with `{}` in place of numbers, and the numbers; extents of the last stage are part of the text."""
         texts, numbers = [], []
         (left, top), (width, height), beyond = self.start, self.size, self.beyond
         if any(beyond):
@@ -126,7 +126,7 @@ class Recorded:
 
     @property
     def plain(self) -> bool:
-        """Whether nothing was done to it."""
+        """True if no call was recorded."""
         return not self.calls
 
     @property

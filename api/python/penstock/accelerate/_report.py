@@ -24,7 +24,7 @@ class Entry:
     #: Remarks on it.
     notes: list[str] = field(default_factory=list)
     samples: int = 0
-    #: Of them, by leaves: images that a pipeline made.
+    #: Images that a pipeline made, of samples by leaves.
     images: int = 0
     waited: float = 0.0
     #: From the first batch that was asked for to the last that was delivered, summed over iterations.

@@ -10,7 +10,7 @@ import torchvision.transforms as v1
 
 from . import _lazy
 
-#: Where torchvision's transforms and functions are.
+#: Modules of torchvision's transforms and functions.
 TRANSFORMS = ("torchvision.transforms", "torchvision.tv_tensors")
 #: Classes of these hold no code of the script's.
 LIBRARIES = ("torch", "torchvision", "numpy", "PIL", "builtins")
@@ -52,7 +52,7 @@ def composes_in(dataset: Any) -> list[Any]:
 
 
 def calls_functions(dataset: Any) -> bool:
-    """Whether a data set refers to a transform of torchvision's other than a Compose of one image, or to code that names torchvision's functions."""
+    """True if a data set refers to a transform of torchvision's other than a Compose of one image, or to code that names torchvision's functions."""
     seen: set[int] = set()
     return any(_is_torchvisions(type(value)) and type(value) is not v1.Compose or
                _names_functions(value if isinstance(value, types.FunctionType) else type(value), seen) for value in reached(dataset))
@@ -64,7 +64,7 @@ def _is_torchvisions(thing: Any) -> bool:
 
 
 def _names_functions(thing: Any, seen: set[int]) -> bool:
-    """Of a function, or of the methods of a class but the one that makes it; and of the script's own functions and classes that they name."""
+    """True if a function, or a method of a class but its __init__, or the script's own functions and classes that they name, name torchvision's."""
     if id(thing) in seen or len(seen) > 200 or str(getattr(thing, "__module__", "")).split(".")[0] in LIBRARIES:
         return False
     seen.add(id(thing))

@@ -23,7 +23,7 @@ class PushedLoader(Loader):
 
     @property
     def is_open(self) -> bool:
-        """Not where it was garbage together with who would give it back."""
+        """False after it was collected as garbage, together with the plan that would reuse it."""
         return bool(self._session)
 
     def begin(self, epoch: int) -> None:

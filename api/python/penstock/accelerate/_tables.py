@@ -69,7 +69,7 @@ class Table:
         raise IndexError(row)
 
     def same_as(self, other: Table) -> bool:
-        """Whether a session over the other table gives these images."""
+        """True if a session over the other table gives the same images."""
         def one(a: Part, b: Part) -> bool:
             if a.images is b.images:
                 return True
@@ -80,7 +80,7 @@ class Table:
 # --- data sets that hold rows -----------------------------------------------------------------------------------------
 
 def _own(dataset: Any, base: type, *names: str) -> bool:
-    """Whether a class changes nothing of what its base does in these methods."""
+    """True if a class overrides neither its base's __getitem__ nor its methods of these names."""
     return all(getattr(type(dataset), name) is getattr(base, name) for name in ("__getitem__", *names))
 
 

@@ -17,7 +17,7 @@ class UnknownTransform(PenstockError):
         super().__init__(f"{transform}: {reason}")
         #: The class or function, with its module.
         self.transform = transform
-        #: Why not, in words.
+        #: The reason, in words.
         self.reason = reason
 
 

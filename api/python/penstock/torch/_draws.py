@@ -23,7 +23,7 @@ class Drawn:
         self.ways, self.variable, self.scale, self.offset = ways, variable, scale, offset
 
     def range(self) -> tuple[float, float]:
-        """Where it lies on this way. It is used up then: two uses would have to be the same number."""
+        """The range of the number on this path. It is used up then: two uses would have to be the same number."""
         if self.variable in self.ways.used:
             raise Unknown("uses a number that it drew twice")
         self.ways.used.add(self.variable)
@@ -104,7 +104,7 @@ class Ways:
         return Drawn(self, len(self.ranges) - 1, high - low, low)
 
     def below(self, drawn: Drawn, bound: float) -> bool:
-        """Whether the number is below, on this way; the range shrinks to the answer."""
+        """True if the number is below `bound` on this path; the range shrinks to the answer."""
         if drawn.variable in self.used:
             raise Unknown("uses a number that it drew twice")
         low, high = self.ranges[drawn.variable]

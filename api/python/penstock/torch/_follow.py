@@ -131,7 +131,7 @@ def _whole(value: Any) -> int:
 
 
 class Tensor:
-    """The same for a tensor."""
+    """A tensor of which nothing is known but what was done to it."""
 
     def __init__(self, chain: Chain):
         self.chain = chain

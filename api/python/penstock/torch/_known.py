@@ -40,7 +40,7 @@ def known(name: str, limits: str = "") -> Callable[[Any], Any]:
 # --- what arguments say -----------------------------------------------------------------------------------------------
 
 def is_second(t: Any) -> bool:
-    """Whether it is a class of torchvision.transforms.v2."""
+    """True for a class of torchvision.transforms.v2."""
     return any(base.__module__.startswith("torchvision.transforms.v2") for base in type(t).__mro__)
 
 
@@ -110,7 +110,7 @@ def torch_options(t: Any, names: Declarations) -> dict[str, str]:
 
 
 def of_bytes(chain: Chain) -> bool:
-    """Whether colours are those of a u8 tensor, not of a Pillow image."""
+    """True if colours are those of a u8 tensor, not of a Pillow image."""
     if chain.kind == "tensor" or chain.kind == "bytes" and "first_channel" in chain.stages:
         raise Unknown("works on Pillow images and u8 tensors of three channels only; the bits of others are torch's own")
     return chain.kind == "bytes"
@@ -131,7 +131,7 @@ LARGE = 1 << 20
 
 
 def resizes_tall_images_down_first(filter: str) -> bool:
-    """Whether this Pillow does, where an image's height shrinks by more than twice what its width does (python-pillow/Pillow#9549)."""
+    """True if this Pillow resizes down first an image whose height shrinks by more than twice what its width does (python-pillow/Pillow#9549)."""
     return int(PIL.__version__.split(".")[0]) >= 13 and not filter.startswith("nearest")
 
 

@@ -19,7 +19,7 @@ _from_dlpack = getattr(torch._C, "_from_dlpack", torch.utils.dlpack.from_dlpack)
 
 
 def current_stream() -> int | None:
-    """Where this thread queues its work on the GPU; None before there is any."""
+    """The CUDA stream of this thread; None before CUDA is initialized."""
     return torch.cuda.current_stream().cuda_stream if torch.cuda.is_initialized() else None
 
 
@@ -152,7 +152,7 @@ class Loader:
 
     @property
     def drop_last(self) -> bool:
-        """Whether every batch is full."""
+        """True if every batch is full."""
         if self.batch_sampler is not None:
             return getattr(self.batch_sampler, "drop_last", False)
         return len(self.loader) * self.batch_size <= len(self.sampler)
