@@ -10,7 +10,7 @@ function(penstock_apart)
   set_target_properties(${ARGN} PROPERTIES PENSTOCK_APART ON)
 endfunction()
 
-# Whether a source may share its translation unit: it is written by hand, and nothing is set for it alone.
+# Decides whether a source may share its translation unit: it is written by hand, and has no properties of its own.
 function(penstock_may_join result target source)
   set(${result} OFF PARENT_SCOPE)
   cmake_path(IS_PREFIX CMAKE_SOURCE_DIR "${source}" ours)

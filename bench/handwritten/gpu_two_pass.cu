@@ -11,7 +11,7 @@ struct Box {
 
 constexpr int imageHeight = 375, imageWidth = 500, size = 224, channels = 3;
 
-/// Where the window of output `at` begins and ends, and what its weights are.
+/// The window of output `at`: begin, end and weights.
 struct Window {
   float centre, scale;
   int first, last;

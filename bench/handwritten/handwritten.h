@@ -37,7 +37,7 @@ typedef struct hw_imagenet_plan hw_imagenet_plan;
 /// do. The mean and deviation are ImageNet's. NULL when the box leaves the
 /// image or is empty; free with hw_imagenet_plan_free().
 HW_API hw_imagenet_plan *hw_imagenet_plan_make(int width, int height, hw_box box, int flip);
-/// The same into an existing plan, without allocation. 0 on success.
+/// Sets an existing plan, without allocation. Returns 0 on success.
 HW_API int hw_imagenet_plan_set(hw_imagenet_plan *plan, int width, int height, hw_box box,
                                 int flip);
 HW_API void hw_imagenet_plan_free(hw_imagenet_plan *plan);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How many accesses, bytes and sectors of 32 bytes a launch takes, for shim_memory.h.
+// Counters of a launch's accesses, bytes and sectors of 32 bytes, for shim_memory.h.
 #pragma once
 
 #include "shim_launch.h"

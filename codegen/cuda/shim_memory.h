@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who touched which byte, for shim.h.
+// Shadow memory: the last accesses to each byte, for shim.h.
 //
 // The text is compiled with -DPST_WATCHED -fsanitize=thread, whose callbacks are here, and not
 // those of the sanitizer's runtime: they know blocks and barriers. Two threads race for a byte that

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which pass failed.
+// Errors for passes that fail without one.
 #include "compiler/Pipelines/Failures.h"
 #include "compiler/Dialect/PipeDialect.h"
 #include "mlir/IR/Diagnostics.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which pass failed.
+// Errors for passes that fail without one.
 #pragma once
 
 #include "mlir/Pass/PassManager.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which passes run, in which order.
+// The pass pipelines from pipe to kernels.
 #include "compiler/Pipelines/Pipelines.h"
 #include "compiler/Transforms/Passes.h"
 #include "mlir/Pass/PassRegistry.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which passes run, in which order.
+// The pass pipelines from pipe to kernels.
 #pragma once
 
 #include "mlir/Pass/PassManager.h"

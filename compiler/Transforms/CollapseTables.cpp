@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pipe-collapse-tables.
+// The pass pipe-collapse-tables.
 //
 // The bound is where a load from a table of 256 entries (a gather instruction,
 // or one scalar load an element) is cheaper than the arithmetic on vectors:

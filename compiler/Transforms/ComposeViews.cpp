@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pipe-compose-views.
+// The pass pipe-compose-views.
 //
 // A pad of a pad is only composed where no amount is negative: a negative one
 // cuts, and what it cut does not come back.

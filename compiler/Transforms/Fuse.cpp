@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pipe-fuse.
+// The pass pipe-fuse.
 //
 // Which ops share a kernel is compiler/Analysis/FusionPlan; here they become
 // functions. Constants are copied in, all else that a kernel reads becomes an

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pipe-inline-constants.
+// The pass pipe-inline-constants.
 //
 // Every scalar op is total, so the arms of a choice of scalars may all be
 // evaluated. A search or a repeat in an arm stays behind its branch: it may

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pipe-merge-maps.
+// The pass pipe-merge-maps.
 #include "compiler/Transforms/Passes.h"
 #include "compiler/Transforms/Regions.h"
 #include "compiler/Transforms/Rewrite.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pipe-merge-views.
+// The pass pipe-merge-views.
 //
 // A map is linear in its dimensions where it holds no division: then its value
 // at 0 and at the unit vectors is all there is to know, and two linear maps

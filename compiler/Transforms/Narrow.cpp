@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pipe-narrow.
+// The pass pipe-narrow.
 //
 // Nothing is derived: the 256 results of each channel are computed with the
 // dialect's folders, and a pair (a, b) counts only if it gives all of them.

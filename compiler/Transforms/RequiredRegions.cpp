@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pipe-required-regions.
+// The pass pipe-required-regions.
 #include "compiler/Analysis/RequiredRegions.h"
 #include "compiler/Dialect/ScalarBuilder.h"
 #include "compiler/Transforms/Passes.h"

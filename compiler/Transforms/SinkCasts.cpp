@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pipe-sink-casts.
+// The pass pipe-sink-casts.
 //
 // Views move towards the source, so conversions end up behind them. A view
 // moves through a value with several users only if all of them are views:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pipe-split.
+// The pass pipe-split.
 //
 // Select runs before anything is fetched, setup after the headers are known;
 // what `pipe.admit` reads is computed once per row before there are samples.

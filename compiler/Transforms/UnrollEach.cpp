@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pipe-unroll-each.
+// The pass pipe-unroll-each.
 #include "compiler/Dialect/Drawn.h"
 #include "compiler/Dialect/ScalarBuilder.h"
 #include "compiler/Transforms/Branches.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pipe-verify-kernels.
+// The pass pipe-verify-kernels.
 #include "compiler/Transforms/Passes.h"
 
 namespace penstock::transforms {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How names and code stand in messages.
+// Quoting of names and code in messages.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How messages look: for people, and for programs.
+// The text of messages: for people, and as JSON for programs.
 #pragma once
 
 #include "dsl/Diagnostics/Diagnostics.h"

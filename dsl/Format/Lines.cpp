@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where lines end and how far they are indented.
+// Line breaks and indentation.
 //
 // Brackets decide. They are *open* where the first thing in them stands on a
 // line of its own: then their content is one level further in and the closer

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How the generated parser reports errors and goes on after them.
+// Error reports and recovery of the generated parser.
 //
 // ANTLR's own strategy inserts and deletes single tokens; on damaged files this
 // blames the wrong place and reports follow-ups. Here a statement that cannot

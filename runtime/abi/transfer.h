@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where values cross from the host to a GPU.
+// Levels at which values cross from the host to a GPU.
 #pragma once
 
 #include <string_view>

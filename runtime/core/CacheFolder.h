@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Folders where what can be made again is kept between runs, and what goes from them.
+// Cache folders of files that can be made again, and their cleaning.
 #pragma once
 
 #include "runtime/core/FileSystem.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where a session finds the code of its plan's kernels.
+// The code of a plan's kernels, by their numbers.
 #pragma once
 
 #include "runtime/abi/kernel.h"

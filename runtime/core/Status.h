@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How the runtime's interfaces report failure: values, never exceptions.
+// Values that report failure in the runtime's interfaces: never exceptions.
 #pragma once
 
 #include <cassert>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where batches live and pixel kernels run: the host, or an accelerator.
+// The devices that batches live and pixel kernels run on: the host, or an accelerator.
 #pragma once
 
 #include "runtime/core/Status.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One door to all image decoders.
+// One decoder for all image formats.
 #pragma once
 
 #include "runtime/core/Buffer.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where the bytes of media come from that are read in parts.
+// The bytes of media that are read in parts.
 #pragma once
 
 #include "runtime/core/FileSystem.h"

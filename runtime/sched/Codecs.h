@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Steps that are no kernels: pixels to files, and through them.
+// Codec steps, which are no kernels: pixels to files, and back.
 #pragma once
 
 #include "runtime/abi/kernel.h"

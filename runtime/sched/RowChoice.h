@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which row stands at which position: the pipeline's `where` and `order`.
+// The row at each position: the pipeline's `where` and `order`.
 #pragma once
 
 #include "runtime/core/LengthBatches.h"

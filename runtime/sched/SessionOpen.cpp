@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How a session gets its program, its memory and its threads.
+// Opening of a session: its program, its memory and its threads.
 #include "runtime/device/cpu/CpuDevice.h"
 #include "runtime/media/video/VideoLibrary.h"
 #include "runtime/sched/SessionImpl.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where a session stands, as text.
+// The state of a session, as text.
 #pragma once
 
 #include "runtime/core/Status.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The tables of a plan, opened: what the scheduler asks of sources.
+// The opened tables of a plan.
 #pragma once
 
 #include "runtime/abi/kernel.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where indexes of folders and tar files are kept between runs.
+// The cache of indexes of folders and tar files, kept between runs.
 #pragma once
 
 #include "runtime/core/CacheFolder.h"

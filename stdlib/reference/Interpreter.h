@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The scalar truth of a pipeline.
+// The reference interpreter of pipelines, element by element.
 //
 // Interprets a `pipe.pipeline` for all slots of a batch, one element at a time:
 // as imported, after any pass, and in the kernels form. What it computes is, by

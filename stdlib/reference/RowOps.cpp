@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which row stands at which position.
+// Ops that choose the row at each position.
 //
 // The order itself is the caller's (BatchInputs::rowOf); lists, `where` and
 // weights are the pipeline's. Rows are looked at one after the other, each with

@@ -13,7 +13,7 @@
 namespace penstock::differential {
 
 struct Outcome {
-  /// Not empty where the candidate refuses the pipeline, with its reason: a
+  /// The reason that the candidate refuses the pipeline; empty: it does not. A
   /// fault like any other.
   std::string refused;
   reference::BatchResult result = {};

@@ -22,7 +22,7 @@ public:
   explicit CudaKernels(mlir::ModuleOp module, bool tiny = false);
   ~CudaKernels() override;
   const std::string &error() const { return failed; }
-  /// How many launches there were.
+  /// Returns the number of launches so far.
   int64_t launches() const { return launched; }
   using Counts = std::map<std::string, pst_shim_counts>; ///< by kernel
   /// From now on each call launches once, and what its two samples touch is added here, for one.

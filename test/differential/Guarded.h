@@ -13,7 +13,7 @@ namespace penstock::differential {
 /// read or written.
 class Guarded {
 public:
-  /// Of `size` bytes; `tail` more are readable.
+  /// Makes a buffer of `size` bytes; `tail` more are readable.
   Guarded(size_t size, size_t tail);
   Guarded(Guarded &&other) noexcept
       : memory(std::exchange(other.memory, nullptr)), start(other.start), size(other.size),

@@ -8,7 +8,7 @@
 
 namespace penstock::differential {
 
-/// Whether a pipeline still shows the fault.
+/// Returns whether a pipeline still shows the fault.
 using Fails = std::function<bool(mlir::ModuleOp, const reference::BatchInputs &)>;
 
 /// Makes the case again with fewer steps and smaller fields, then drops outputs

@@ -67,7 +67,7 @@ class Kernels:
             self.members[node] = union
 
     def fit(self, nodes, more, without):
-        """Whether what `nodes` are in, and `more`, may be one kernel."""
+        """True if the kernels of `nodes`, and `more`, may be one kernel."""
         union = set().union({more}, *(self.members[node] for node in nodes))
         return ((sum(node.kind == "G" for node in union) <= 1 or "one gather" in without)
                 and (sum(node.resample for node in union) <= 8 or "eight resamples" in without)

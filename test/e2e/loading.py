@@ -13,7 +13,7 @@ IMAGENET = os.path.join(EXAMPLES, "imagenet_train.pipe")
 
 class Loading(ToolTest):
     def libraries(self, *arguments):
-        """Which of the libraries behind the compiler a run of the tool opens."""
+        """The libraries behind the compiler that a run of the tool opens."""
         done = subprocess.run(self.command(*arguments), capture_output=True, text=True, timeout=300,
                               env={**self.environment(), "LD_DEBUG": "files"})
         self.assertEqual(done.returncode, 0, done.stderr)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which rows an epoch has: `where`, weights, lists; and the image folder's index."""
+"""Rows of an epoch: `where`, weights, lists; and the image folder's index."""
 import os
 import re
 

@@ -107,7 +107,7 @@ def targets_of(mutants):
 
 
 def place_of(mutant, text):
-    """Where the old text stands; how it is laid out does not count."""
+    """The span of the old text, whatever its layout."""
     pattern = r"\s*".join(map(re.escape, re.findall(r"\w+|[^\w\s]", mutant.old)))
     found = list(re.finditer(pattern, text))
     if len(found) != 1:

@@ -52,7 +52,7 @@ def command_of(test, build):
 
 
 def passes(test, build, name=None):
-    """Whether the test passes with the mutant of that name."""
+    """True if the test passes with the mutant of that name."""
     # A mutant's code must not be found by another one.
     cache = tempfile.mkdtemp(prefix="penstock-mutant-")
     environment = {**os.environ, "XDG_CACHE_HOME": cache, "PENSTOCK_VIDEO_MODULE": f"{build}/api/c/libpenstock_video.so",

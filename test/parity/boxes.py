@@ -99,7 +99,7 @@ def fallback(height, width):
 
 
 def chances(height, width, ours, theirs):
-    """How likely each difference between two sets of boxes is, by measure."""
+    """Probabilities of the differences between two sets of boxes, by measure."""
     measures = lambda boxes: {"area": boxes[:, 2] * boxes[:, 3] / (height * width),
                               "ratio": boxes[:, 3] / boxes[:, 2],
                               "left": boxes[:, 1], "top": boxes[:, 0]}

@@ -111,7 +111,7 @@ def make(folder, name):
 
 
 def packet_sizes(path):
-    """Of the video stream, in the order of the file."""
+    """Sizes of the packets of the video stream, in the order of the file."""
     text = subprocess.run(["ffprobe", "-loglevel", "error", "-select_streams", "v:0", "-show_entries", "packet=size",
                            "-of", "csv=p=0", path], capture_output=True, text=True, check=True).stdout
     return [int(line.strip(",")) for line in text.split()]

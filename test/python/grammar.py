@@ -31,7 +31,7 @@ STATS = T.Normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
 
 
 class Shifted:
-    """Of tensors, in Python."""
+    """A transform of tensors, in Python."""
 
     def __call__(self, x):
         return x + x.mean()

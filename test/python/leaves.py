@@ -31,7 +31,7 @@ SMALL = T.Compose([T.Resize(20), T.CenterCrop(16), T.ToTensor()])
 
 
 class Negative:
-    """Of tensors, in Python."""
+    """A transform of tensors, in Python."""
 
     def __call__(self, x):
         return -x

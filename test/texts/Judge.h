@@ -7,7 +7,7 @@
 
 namespace penstock::texts {
 
-/// How far a text goes that is a program. LLVM's part is most of the time, and sees
+/// The last stage of a text that is a program. LLVM's part is most of the time, and sees
 /// little of what texts differ in.
 enum class Depth {
   lowering, ///< to the plan and the LLVM dialect

@@ -31,7 +31,7 @@ std::string kindOf(const std::string &fault) {
   return kind.substr(0, 400);
 }
 
-/// Of eight texts, one to machine code and one to words.
+/// Takes one of eight texts to machine code, and one to words.
 Depth depthOf(uint64_t number) {
   return number % 8 == 0 ? Depth::code : number % 8 == 4 ? Depth::words : Depth::lowering;
 }

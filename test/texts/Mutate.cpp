@@ -306,7 +306,7 @@ private:
     }
     return parts;
   }
-  /// Those of some brackets.
+  /// Returns the parts of some pair of brackets.
   Spans someParts() {
     dsl::test::TokenSpan at;
     if (!findToken([](const auto &, const std::string &word) { return word == "(" || word == "["; },

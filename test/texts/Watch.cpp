@@ -19,7 +19,7 @@ namespace {
 
 /// Numbers that one process does: what it leaves in memory does not add up.
 constexpr uint64_t perProcess = 400;
-/// Of wall time, in which nothing is heard: a process that waits for ever.
+/// Seconds of silence after which a process is taken to wait for ever.
 constexpr int silenceSeconds = 120;
 constexpr rlim_t memory = rlim_t(6) << 30;
 
@@ -45,7 +45,7 @@ struct Shared {
   _exit(0);
 }
 
-/// How a process ended, with its last words.
+/// Returns the end of a process, with its last output.
 std::string epitaph(int status, int errors, int limitSeconds) {
   if (WIFSIGNALED(status) && WTERMSIG(status) == SIGPROF)
     return "hangs: more than " + std::to_string(limitSeconds) + " s of CPU time";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// penstock bench: how fast a pipeline is here, and what limits it.
+// penstock bench: the speed of a pipeline here, and its limit.
 
 #include "tools/penstock/Commands.h"
 #include "tools/penstock/Progress.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// penstock check: is the file right, and which parameters does it have.
+// penstock check: the errors of a file, and its parameters.
 
 #include "tools/penstock/Commands.h"
 #include "tools/penstock/Program.h"

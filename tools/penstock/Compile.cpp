@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// penstock compile: machine code, or what any stage before it looks like.
+// penstock compile: machine code, or the text of any stage before it.
 
 #include "tools/penstock/Commands.h"
 #include "tools/penstock/Program.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// penstock explain: what the compiler did, as a picture and in words.
+// penstock explain: the compiler's decisions, as a picture and in words.
 
 #include "tools/penstock/Commands.h"
 #include "tools/penstock/Files.h"

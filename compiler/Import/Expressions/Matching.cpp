@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whether a function takes some arguments.
+// Matching of a function's parameters and arguments.
 #include "compiler/Import/Expressions/Expressions.h"
 #include "dsl/AST/Printer.h"
 #include "dsl/Diagnostics/Nearest.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where ops and messages stand.
+// Source places of ops and messages.
 #include "compiler/Import/Values/Places.h"
 #include "compiler/Dialect/UserPlaces.h"
 #include "dsl/Diagnostics/Nearest.h"

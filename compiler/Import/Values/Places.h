@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where ops and messages stand.
+// Source places of ops and messages.
 //
 // The first of the classes that import is made of; each adds words to those of
 // the one before (README.md).

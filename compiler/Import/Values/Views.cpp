@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tensors that other tensors hold.
+// Views, slices and picks of tensors.
 #include "compiler/Import/Values/Tensors.h"
 #include "llvm/Support/MathExtras.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whose coefficients libjpeg gets.
+// The source of the coefficients that libjpeg gets.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where the samples of a sound go.
+// The destination of decoded samples of a sound.
 #pragma once
 
 #include "runtime/media/Medium.h"

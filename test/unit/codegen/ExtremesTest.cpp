@@ -18,7 +18,7 @@ namespace {
 
 class Extremes : public test::AtLevel {};
 
-/// Which elements make result `r`: each way of generated code has a shape of its own.
+/// The elements that make result `r`: each way of generated code has a shape of its own.
 struct Shape {
   const char *axes, *over, *kept; ///< of the operand; `kept` is the result's
   const char *map;                ///< a view of [i] that the operand is, or null

@@ -31,7 +31,7 @@ public:
 /// functions of the examples are among the built-in ones.
 FakeModuleLoader exampleLibrary();
 Builtins exampleBuiltins();
-/// The same with the names that the shipped library declares: for shippedFiles().
+/// As above, with the names that the shipped library declares: for shippedFiles().
 Builtins shippedBuiltins();
 
 /// The texts of docs/language.md that are files or declarations, as files.

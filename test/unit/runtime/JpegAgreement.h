@@ -36,7 +36,7 @@ inline JpegOutcome decodeJpeg(std::span<const uint8_t> file,
   return result;
 }
 
-/// Which way the only file went.
+/// Returns the path of the only file that was decoded.
 inline penstock::runtime::EntropyPath pathIn(const penstock::runtime::DecodeStats &stats) {
   size_t path = 0;
   while (path + 1 < penstock::runtime::entropyPathCount && stats.entropyPaths[path] == 0)
@@ -54,7 +54,7 @@ struct OneIndex final : penstock::runtime::EntropyIndexes {
   }
 };
 
-/// How jpegDisagreement() decodes.
+/// Options of jpegDisagreement()'s decodes.
 struct JpegWays {
   const penstock::runtime::EntropyKernels *kernels = penstock::runtime::entropyKernels().front();
   /// Both read everything: with restart markers a region may else be good where

@@ -21,7 +21,7 @@ struct JpegRecipe {
   bool progressive = false;
   bool arithmetic = false;
   bool separateScans = false;
-  /// Which scans to write; empty: as the other members say.
+  /// The scans to write; empty: as the other members say.
   std::vector<jpeg_scan_info> script = {};
   int restartInterval = 0;
   int quality = 85;

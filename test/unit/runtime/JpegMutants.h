@@ -69,7 +69,7 @@ inline std::vector<uint8_t> mutate(std::vector<uint8_t> file, std::mt19937 &rand
   return file;
 }
 
-/// Where segments with this marker begin, as far as the file can be read.
+/// Returns the offsets of segments with this marker, as far as the file can be read.
 inline std::vector<size_t> segmentsOf(const std::vector<uint8_t> &file, uint8_t marker) {
   std::vector<size_t> found;
   for (size_t at = 2; at + 3 < file.size();) {

@@ -56,7 +56,7 @@ inline std::string wordOf(const jpeg_marker_struct &marker) {
                                                                        : "other markers";
 }
 
-/// Of a file whose headers are good.
+/// Returns the traits of a file whose headers are good.
 inline JpegTraits traitsOf(std::span<const uint8_t> file) {
   jpeg_decompress_struct info;
   jpeg_error_mgr errors;

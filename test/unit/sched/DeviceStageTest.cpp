@@ -432,7 +432,8 @@ BatchPtr nextOf(Session &session) {
   return batch ? std::move(*batch) : nullptr;
 }
 
-/// Of a session's batches, the bytes of an output in the host's memory, with its shape.
+/// Returns the bytes of an output in the host's memory, with its shape, for each batch of a
+/// session.
 std::vector<std::string> tensorsOf(Session &session, size_t output) {
   std::vector<std::string> all;
   while (auto batch = nextOf(session)) {
