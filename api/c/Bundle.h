@@ -27,8 +27,8 @@ struct Bundle {
 
   /// Replaces the file in one step. The error names it.
   runtime::Status write(const std::string &path) const;
-  /// Errors: NotFound; Corrupt for what is damaged, or no bundle; Unsupported for the
-  /// format of another version.
+  /// Reads a bundle. Errors: NotFound; Corrupt for a damaged file, or no bundle; Unsupported for
+  /// the format of another version.
   static runtime::Result<Bundle> read(const std::string &path);
   /// As read(), of a file's bytes; `path` is for messages.
   static runtime::Result<Bundle> parse(std::string bytes, const std::string &path);

@@ -12,7 +12,7 @@ namespace penstock::api {
 /// The C name of an element type.
 pst_dtype dtypeOf(plan::DType type);
 
-/// And back; DType::none for what is none.
+/// Converts back; DType::none for a number that is no type.
 plan::DType dtypeFrom(pst_dtype type);
 
 /// C views of output views; borrows their memory.

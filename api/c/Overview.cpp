@@ -280,8 +280,8 @@ static std::string mostOf(const std::map<std::string, int> &reasons) {
   return most == reasons.end() ? "" : most->first;
 }
 
-/// The user's names of what a box does, in the order of the text. That of an output
-/// says little beside others.
+/// Returns the user's names for the ops of a box, in the order of the text. Names of outputs are
+/// used if there are no others.
 std::vector<std::string> Overview::wordsOf(const Box &box) const {
   std::map<std::pair<unsigned, unsigned>, std::string> ordered;
   SmallVector<Operation *> ops(box.tables);

@@ -80,7 +80,7 @@ private:
   Expression binary(pipe::BinaryOp op);
   Expression cast(pipe::CastOp op);
   Expression draw(pipe::DrawOp op);
-  /// Returns what is stored of a number that a storage type is to hold.
+  /// Returns the expression of a number as rounded to its storage type.
   std::string rounded(llvm::StringRef function, mlir::Value value);
   Expression infix(mlir::Value a, llvm::StringRef op, mlir::Value b, int binding);
   Expression called(llvm::StringRef name, mlir::ValueRange operands);

@@ -296,7 +296,7 @@ static void pst_watch_block() {
       memset((void *)pst_regions[i].region.begin, 0xA5, pst_regions[i].region.bytes);
     }
 }
-/// Bytes of what each block has of its own, and of what is known of it.
+/// Returns the bytes of a block's own memory and its shadow.
 static size_t pst_own_bytes() {
   size_t bytes = 0;
   for (unsigned i = 0; i < pst_region_count; ++i)

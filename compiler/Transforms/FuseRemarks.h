@@ -25,7 +25,7 @@ class FuseRemarks {
 public:
   FuseRemarks(const std::vector<analysis::FusionGroup> &groups, bool everyOp);
 
-  /// Says what became of `group`.
+  /// Takes the kernel and the launch that `group` has become.
   void outlined(size_t group, pipe::KernelOp kernel, pipe::LaunchOp launch);
   /// Attaches what was found out to kernels and launches, and the sums to
   /// `pipeline`.
@@ -37,7 +37,7 @@ private:
   struct Edge {
     std::string type, bytes;
     mlir::SmallVector<size_t> producers; ///< groups
-    std::string source;                  ///< of what no kernel makes
+    std::string source;                  ///< of a tensor that no kernel makes
     std::string how, apart;
     std::optional<size_t> waitsFor; ///< a group that runs in between
   };

@@ -393,8 +393,8 @@ struct ViewOfPeer : OpRewritePattern<ViewOp> {
   }
 };
 
-/// Returns what `producer`, the maker of what `reader` takes from other samples, converts: its
-/// only tensor, where that is no larger and the sample's own scalars have no part in it.
+/// Returns the only tensor that `producer`, which makes a value that `reader` takes from other
+/// samples, converts; fails if it is larger, or if the sample's own scalars have a part in it.
 FailureOr<Value> convertedFrom(Operation *reader, Operation *producer, PatternRewriter &rewriter) {
   if (inputAccessOf(producer) != InputAccess::own)
     return rewriter.notifyMatchFailure(reader, "it does not read a map");

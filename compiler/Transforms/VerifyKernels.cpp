@@ -39,7 +39,7 @@ static LogicalResult verifySlot(Operation *op, int64_t slots) {
   return success();
 }
 
-/// Returns whether what the plan looks up by its definition has the definition that it needs.
+/// Verifies that values which the plan looks up by their definitions have the ones it needs.
 static LogicalResult verifyDefinitions(Operation *op) {
   if (auto param = llvm::dyn_cast<ParamOp>(op);
       param && !isScalarType(param.getType()) && !llvm::isa<TextType>(param.getType()))

@@ -38,8 +38,8 @@ struct Part {
 };
 Part partOf(pipe::ViewOp view, llvm::ArrayRef<mlir::AffineExpr> expressions);
 
-/// Returns what `view` reads of a value over some of the axes of its input (a value
-/// that broadcasts): the value itself where that part is the identity.
+/// Returns the part that `view` reads of a value over some of the axes of its input (a value
+/// that broadcasts): the value itself if that part is the identity.
 mlir::Value viewOperand(mlir::OpBuilder &builder, pipe::ViewOp view, mlir::Value operand);
 
 } // namespace penstock::transforms

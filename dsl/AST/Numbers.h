@@ -20,7 +20,7 @@ struct Number {
 /// The kind of unit that numbers of a type carry: `duration`, `angle` ...
 std::optional<UnitKind> unitKindOf(std::string_view type);
 
-/// Returns what `text` spells for a type of the language (`int`, `u8`, `f32`, `ratio`,
+/// Returns the value that `text` spells in a type of the language (`int`, `u8`, `f32`, `ratio`,
 /// `duration` ...): `1_000`, `-0.5`, `25ms`, `1%`. Nothing if it does not fit:
 /// a unit of another kind or none, a fraction for an integer, out of range.
 std::optional<Number> parseNumber(std::string_view type, std::string_view text);

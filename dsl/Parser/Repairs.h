@@ -2,8 +2,8 @@
 //
 // Repairs of the tokens of a file before it is parsed.
 //
-// Both functions report what they find and change the token list to what was
-// meant, so that the parser can go on and find the other mistakes.
+// Both functions report mistakes and change the token list to what was
+// meant, so that the parser can go on and find the other ones.
 #pragma once
 
 #include "dsl/Diagnostics/Diagnostics.h"

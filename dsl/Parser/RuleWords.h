@@ -8,7 +8,7 @@
 
 namespace penstock::dsl {
 
-/// Returns what a rule of the grammar is to a user: "an expression", "a name".
+/// Returns the user's words for a rule of the grammar: "an expression", "a name".
 std::string ruleWords(size_t rule);
 
 /// Returns whether the rule is a list with commas.

@@ -227,7 +227,7 @@ bool Checker::mayBeWord(const Arg &arg, size_t position,
   return false;
 }
 
-/// Returns what is wrong with some arguments, where all overloads agree.
+/// Returns the fault of some arguments if all overloads agree on it.
 static std::optional<Misfit> commonMisfit(const std::vector<const FnDecl *> &fns,
                                           const ArgList *args, size_t piped) {
   std::optional<Misfit> common;
@@ -247,7 +247,7 @@ static std::optional<Misfit> commonMisfit(const std::vector<const FnDecl *> &fns
   return common;
 }
 
-/// Returns what is meant by a parameter that none of the functions has.
+/// Returns a hint for a parameter that none of the functions has.
 static std::string parameterHint(const Arg &arg, const std::vector<const FnDecl *> &fns,
                                  size_t piped) {
   const std::string &name = arg.name->text;

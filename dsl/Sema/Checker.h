@@ -79,7 +79,7 @@ private:
   /// `np.random` of `np.random.rand`; empty where no library of Python is meant.
   std::string libraryPath(const Expr &expr) const;
   void refuseLibrary(const std::string &path, const Name &name, SourceRange range);
-  /// Returns what is written here for a name of another library; empty: nothing is known.
+  /// Returns the language's counterpart of a name of another library; empty: none is known.
   std::string ourWordsFor(const std::string &name) const;
   std::string ourMethodFor(const Expr &base, const std::string &name) const;
   /// A function in sight whose name differs in capitals and `_` only.

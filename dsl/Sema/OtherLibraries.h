@@ -28,10 +28,10 @@ bool isOtherLibrary(std::string_view name);
 
 /// Returns the language's element type: `f32` for `float32`. Empty if there is none.
 std::string_view ourType(std::string_view theirs);
-/// Returns what parameters that do the same may be called here; the first that a function
-/// has is meant.
+/// Returns names that the language's functions may have for such a parameter; the first that a
+/// function has is its counterpart.
 std::span<const std::string_view> ourParameters(std::string_view theirs);
-/// Returns what to do instead of giving a parameter that has no counterpart, or "".
+/// Returns advice for a parameter that has no counterpart, or "".
 std::string_view parameterAdvice(std::string_view theirs);
 
 /// Returns whether two names differ in capitals and `_` only.

@@ -37,7 +37,7 @@ constexpr const Level *numbered(int64_t number) {
   return nullptr;
 }
 
-/// x86 for what is no level.
+/// Returns the architecture of a level; x86 for a number that is none.
 constexpr Architecture architectureOf(int64_t number) {
   const Level *level = numbered(number);
   return level ? level->architecture : Architecture::x86;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The media that `decode` knows: what their headers say, and what they are asked.
+// The media that `decode` knows: numbers of their headers, and arguments of their decodes.
 #pragma once
 
 #include "runtime/abi/plan_generated.h"

@@ -33,7 +33,7 @@ class Plan {
 public:
   static constexpr int maxStages = 64;
 
-  /// Copies `bytes`. Errors: Corrupt, with what was found; Unsupported for
+  /// Loads and checks a copy of `bytes`. Errors: Corrupt, with the finding; Unsupported for
   /// another ABI version.
   static Result<std::shared_ptr<const Plan>> load(std::span<const uint8_t> bytes);
   /// Checks and loads a plan that was just made. Errors as load()'s.

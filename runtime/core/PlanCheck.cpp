@@ -486,8 +486,8 @@ private:
             "step", i, "cannot read buffer ", access.buffer, " of all samples");
   }
 
-  /// Types and numbers of what a codec reads and writes, so that the runtime
-  /// finds what plan.fbs says. Extents are the sample's: it looks at those.
+  /// Checks the types and numbers of a codec's inputs and outputs against plan.fbs. The runtime
+  /// checks extents, which are the sample's.
   void codec(const plan::StepT &s, size_t i) {
     const bool isFile = s.codec == plan::Codec::jpeg || s.codec == plan::Codec::png;
     if (!require(isFile || s.codec == plan::Codec::recompress, "step", i, "has an unknown codec") ||

@@ -63,7 +63,7 @@ Error leavesRoots(std::string_view path) {
                                  "`--allow` (allowed_folders) opens its folder"};
 }
 
-/// Returns whether somebody has written to a file since `before`, as far as its times tell.
+/// Fails if somebody has written to a file since `before`, as far as its times tell.
 Status checkUnchanged(int file, const FileInfo &before, std::string_view path) {
   struct stat found;
   if (::fstat(file, &found) != 0)
@@ -292,7 +292,7 @@ Result<FileInfo> RealFileSystem::stat(std::string_view path) {
   return infoOf(found);
 }
 
-/// Fills in what a name is that may be a link.
+/// Sets the kind of an entry that may be a link.
 void RealFileSystem::follow(const std::string &path, FolderEntry &entry) {
   struct stat found;
   const bool isLink = ::lstat(path.c_str(), &found) == 0 && S_ISLNK(found.st_mode);

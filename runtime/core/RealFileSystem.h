@@ -53,7 +53,7 @@ private:
   int openResolved(const std::string &path, int flags) const;
   bool isWithinRoots(const std::string &resolved) const;
   void follow(const std::string &path, FolderEntry &entry);
-  /// Returns what errno value `number` means for a path that lies in a root by its text.
+  /// Returns the error of errno value `number`, for a path that lies in a root by its text.
   Error openError(int number, const char *action, std::string_view path) const;
   /// The open folder that holds `path`, for writing, and the last name.
   Result<int> openParent(std::string_view path, std::string &name, const char *action) const;

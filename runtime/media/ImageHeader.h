@@ -25,11 +25,11 @@ struct ImageInfo {
 /// Reads the headers of a file; its first bytes tell the format, names never do.
 /// Never reads outside `bytes`, whatever they hold.
 ///
-/// Errors: Unsupported where the format, or the kind of file, is none that is
-/// decoded, by name; Limit for sizes; Truncated; Corrupt.
+/// Errors: Unsupported, by name, for formats and kinds of files that are not
+/// decoded; Limit for sizes; Truncated; Corrupt.
 Result<ImageInfo> probeImage(std::span<const uint8_t> bytes, const ImageLimits &limits = {});
 
-/// Returns what the first bytes are: "a PNG file", "a GIF file"; null where that is
+/// Returns words for a file by its first bytes: "a PNG file", "a GIF file"; null if they are
 /// unknown.
 const char *nameOfFormat(std::span<const uint8_t> bytes);
 

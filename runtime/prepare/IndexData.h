@@ -38,7 +38,7 @@ struct IndexReport {
 /// an earlier or interrupted run has done, and whose name, size and time have not
 /// changed, is not read again; what is no longer there is left out.
 ///
-/// Errors: those of writing; Cancelled, with what is done kept.
+/// Errors: those of writing; Cancelled, with the finished part kept.
 Result<IndexReport> indexData(FileSystem &files, const Listing &listing, const std::string &out,
                               int threads, const PrepareProgress &progress);
 

@@ -32,7 +32,7 @@ public:
   size_t count() const { return images.size(); }
   /// Below the folder, "cat/1.jpg", or "train-0.tar:cat/1.jpg".
   std::string name(size_t image) const;
-  /// Returns what a tar file says of its member, or the file system of a file.
+  /// Returns the size and time of an image: of a tar file's member, or a file.
   Result<FileInfo> info(FileSystem &files, size_t image) const;
   Status read(FileSystem &files, size_t image, Buffer &out) const;
   /// Files that do not count as images.

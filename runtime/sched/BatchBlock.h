@@ -90,7 +90,7 @@ private:
   std::shared_ptr<void> deviceMemory; ///< null: no output is there
   uint8_t *deviceBase = nullptr;
   std::vector<int64_t> deviceOffsets, deviceLengthOffsets;
-  mutable std::mutex lock; ///< of what follows
+  mutable std::mutex lock; ///< guards the members below
   std::vector<std::unique_ptr<DeviceEvent>> uses;
   bool isUsed = false;                               ///< by what usedOn() was told
   mutable std::vector<std::shared_ptr<void>> copies; ///< by output, of this batch

@@ -126,7 +126,7 @@ void DeviceStage::placeRows(const pst_tensor &from, pst_tensor &to, Crossing &pa
   highest = std::max(highest, part.offset - before + from.extent[0] * row);
 }
 
-/// Room for what is made of planes.
+/// Places the pixels that are made of planes.
 void DeviceStage::placePixels() {
   for (Crossing &part : parts)
     if (part.planes) {
@@ -136,7 +136,7 @@ void DeviceStage::placePixels() {
     }
 }
 
-/// `from` is what was kept of a buffer of the host.
+/// Places a buffer of the host that is copied to the device.
 void DeviceStage::placeCrossing(Work &work, int64_t slot, int number) {
   const BufferLayout &buffer = layout.buffers[size_t(number)];
   const pst_tensor &from = work.keptTensor(slot, buffer.kept);
@@ -168,7 +168,7 @@ void DeviceStage::placeCrossing(Work &work, int64_t slot, int number) {
   parts.push_back(part);
 }
 
-/// The extents of what the stage's kernels make of a sample. False: it is a bad one.
+/// Sets the extents of the buffers that the stage's kernels make for a sample. False if it is bad.
 bool DeviceStage::shapeMade(Work &work, int64_t slot, Failure &failure) {
   for (int number : made) {
     const BufferLayout &buffer = layout.buffers[size_t(number)];

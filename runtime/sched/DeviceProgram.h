@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A plan's kernels on a device, and what is the same there for all batches.
+// A plan's kernels and constants on a device, shared by all batches.
 #pragma once
 
 #include "runtime/device/Device.h"

@@ -170,7 +170,7 @@ struct Layout {
                                                     bool onHost = false);
 };
 
-/// Rounds up to what storage is aligned to.
+/// Rounds up to the alignment of storage.
 constexpr int64_t alignStorage(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 /// Readable bytes behind every input.
 inline constexpr int64_t storageSlack = 64;

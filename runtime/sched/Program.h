@@ -46,7 +46,7 @@ struct Program {
   double substitute = 0;
   int64_t globalBatch = 1;
   int64_t perRank = 1; ///< by length, of the largest batch
-  /// A parameter block with what is the same for all samples.
+  /// A parameter block with the parameters that are the same for all samples.
   std::vector<int64_t> block;
   MemoryReport memory;
 

@@ -19,8 +19,8 @@ namespace penstock::runtime {
 /// One reader of one pipeline. Work runs ahead on the session's own threads;
 /// nothing that next() delivers depends on how many there are.
 ///
-/// next(), sample(), start(), setTransfer(), giveRows(), restore(), close() and what says how large
-/// things are: one call at a time. cancel(), state(), statistics() and badSamples(): from any
+/// next(), sample(), start(), setTransfer(), giveRows(), restore(), close() and functions that
+/// return sizes: one call at a time. cancel(), state(), statistics() and badSamples(): from any
 /// thread.
 class Session {
 public:
@@ -28,8 +28,8 @@ public:
   /// work. The image may be shared by sessions.
   ///
   /// Errors: InvalidArgument for options that do not fit the plan (unknown or
-  /// missing parameter, batch size and world size, rank ...); Limit where the
-  /// fixed memory exceeds the budget, with what to lower, and where the system
+  /// missing parameter, batch size and world size, rank ...); Limit if the
+  /// fixed memory exceeds the budget, with the options to lower, and if the system
   /// gives no more threads; the source's own.
   static Result<std::unique_ptr<Session>> open(std::shared_ptr<const Plan> plan,
                                                std::shared_ptr<const KernelTable> kernels,

@@ -13,10 +13,10 @@ namespace penstock::runtime {
 MemoryReport memoryOf(const Program &program, const BatchScheduler::Limits &limits,
                       const ScratchLimits &scratch, int64_t blocks);
 
-/// Bytes that a session may take: `given`, or, where that is 0, what the machine has.
+/// Returns the bytes that a session may take: `given`, or, if that is 0, the machine's memory.
 uint64_t budgetOf(uint64_t given);
 
-/// Limit where the report exceeds `given`, with what to lower.
+/// Returns Limit if the report exceeds `given`, with the options to lower.
 Status checkBudget(const MemoryReport &report, uint64_t given, const Program &program,
                    int prefetch);
 

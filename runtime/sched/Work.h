@@ -83,7 +83,7 @@ struct Work {
   /// Kernels poll this flag for a stop; their results then are of no use.
   const volatile uint8_t *stop = &neverStops;
 
-  std::mutex lock;            ///< of what follows
+  std::mutex lock;            ///< guards the members below
   std::vector<BadSample> bad; ///< by position, then in the order of the attempts
   std::string fatal;          ///< why there can be no batch
   int64_t fatalSlot = 0;

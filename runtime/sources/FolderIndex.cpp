@@ -193,7 +193,7 @@ Status FolderIndex::Builder::takeEntry(const std::string &folder, FolderEntry &e
   return {};
 }
 
-/// Returns the reason that a link cannot be followed.
+/// Returns the error of a link that cannot be followed.
 Status FolderIndex::Builder::brokenLink(const std::string &folder, const std::string &name) const {
   const std::string path = join(folder, name);
   const Result<FileInfo> info = files.stat(path);

@@ -19,7 +19,7 @@ std::string_view lineAt(std::string_view text, uint64_t start) {
   return text.substr(start, std::min(text.find('\n', start), text.size()) - start);
 }
 
-/// Returns what a value is, so that `"3"` is no number and `1` no truth.
+/// Checks the kind of a value: `"3"` is no number, and `1` no truth.
 Status checkKind(const ColumnInfo &column, std::string_view value) {
   const char first = value[0];
   const bool isTruth = first == 't' || first == 'f';
@@ -113,7 +113,7 @@ private:
   std::vector<std::string> keys; // by column
 };
 
-/// Returns whether a value can be read as its column's type.
+/// Checks that a value can be read as its column's type.
 Status checkValue(const ColumnInfo &column, std::string_view value) {
   if (value.empty())
     return Error{Code::InvalidArgument, "is missing"};

@@ -27,7 +27,7 @@ class Dictionary {
 public:
   explicit Dictionary(std::string_view text) : text(text) {}
 
-  /// Returns what follows `'key':`, blanks left out.
+  /// Returns the text behind `'key':`, blanks left out.
   std::optional<std::string_view> after(std::string_view key) const {
     for (const char quote : {'\'', '"'}) {
       const std::string wanted = quote + std::string(key) + quote;

@@ -95,8 +95,8 @@ public:
   virtual Result<MediaPlace> place(int64_t row, int column) const;
   /// The names of the classes that a column `label` numbers; empty where it has none.
   virtual std::vector<std::string> classNames() const;
-  /// Returns what is known of a bytes column's contents beside them, such as an index of
-  /// a video; empty where nothing is. Lives as long as the source. Never blocks.
+  /// Returns the source's own index of a bytes column's contents, such as one of
+  /// a video; empty if it has none. Lives as long as the source. Never blocks.
   virtual std::span<const uint8_t> mediaIndex(int64_t row, int column) const;
   /// Returns the number of media indexes that were made when the source was opened.
   virtual uint64_t indexesMade() const;

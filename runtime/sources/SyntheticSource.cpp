@@ -146,7 +146,7 @@ private:
   uint64_t key;
 };
 
-/// Returns what an integer type can hold, as [low, end).
+/// Returns the range of an integer type, as [low, end).
 SyntheticColumn::Range holds(DType type) {
   switch (type) {
   case DType::boolean:

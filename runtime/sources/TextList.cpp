@@ -12,7 +12,7 @@ using plan::DType;
 
 namespace {
 
-/// Returns what Source::scalar() gives, as an element in memory.
+/// Stores a value of Source::scalar() as an element in memory.
 void storeScalar(DType type, int64_t value, uint8_t *to) {
   if (type == DType::f32) {
     const auto real = float(std::bit_cast<double>(value));

@@ -8,7 +8,7 @@
 
 namespace penstock::reference {
 
-/// Returns what `pipe.unary`, `pipe.binary`, `pipe.compare` and `pipe.cast` say of two
+/// Compute `pipe.unary`, `pipe.binary`, `pipe.compare` and `pipe.cast` of
 /// numbers of one type. f16 and bf16 are computed on as f32, which only the
 /// reductions use: the scalar ops refuse those types.
 Scalar unary(pipe::UnaryKind kind, const Scalar &a);

@@ -180,7 +180,7 @@ static void spoilOutside(Tensor &tensor, size_t axis, int64_t low, int64_t high)
   });
 }
 
-/// Returns what of the whole result lies in the region.
+/// Stores the result, with the elements outside of the region spoilt.
 static void deliver(Machine &machine, Slot &slot, pipe::DecodeOp op, Tensor result) {
   const size_t axes = op.getRegion().size() / 2;
   for (size_t i = 0; i < axes; ++i) {

@@ -54,7 +54,7 @@ static int answers(const ordered_json &entry, const std::string &word) {
   return lowered(textOf(entry, "doc")).find(word) != std::string::npos ? 1 : 0;
 }
 
-/// Returns what answers all words. Where some operators answer by their names alone,
+/// Returns the operators that answer all words; if some answer by their names alone,
 /// only those.
 static ordered_json search(const ordered_json &all, const std::vector<std::string> &words,
                            int &best) {

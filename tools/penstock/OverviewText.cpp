@@ -22,7 +22,7 @@ static std::string percent(double share) {
   return whole == 0 ? "under 1 %" : std::to_string(whole) + " %";
 }
 
-/// Returns what flows into box `to`, with an arrow below.
+/// Draws the edges into box `to`, with an arrow below.
 static std::string flowsInto(const Overview &overview, size_t to) {
   const OverviewBox &box = overview.boxes[to];
   std::string text;

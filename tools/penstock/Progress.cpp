@@ -51,7 +51,7 @@ std::string penstock::cli::grouped(int64_t number) {
   return digits;
 }
 
-/// Returns what a stage's count counts.
+/// Returns the unit of a stage's count.
 static const char *unitOf(std::string_view stage) {
   return stage == "select"    ? "row"
          : stage == "fetch"   ? "file"
@@ -62,7 +62,7 @@ static const char *unitOf(std::string_view stage) {
                               : "sample";
 }
 
-/// Returns what the number of threads follows from, unless it was given.
+/// Returns the processors that the number of threads follows from, unless it was given.
 static std::string processorsOf(const pst_session *session) {
   pst_session_info info{};
   info.size = sizeof info;

@@ -73,7 +73,7 @@ Expressions::ShownValue Expressions::shownValue(const Val &value) {
   return shown;
 }
 
-/// Returns what a message gets of a constant; nothing where only the sample has it.
+/// Returns a constant as the bits that messages get; nothing if only the sample has the value.
 static std::optional<int64_t> knownBits(mlir::Value value) {
   if (!value)
     return 0;

@@ -21,7 +21,7 @@ std::pair<int64_t, int64_t> Expressions::viewsOf(const dsl::EachExpr &each) {
   return {low, views};
 }
 
-/// Returns what the views give, joined along an axis where they have it, else stacked.
+/// Returns the values of the views, concatenated along the axis if they have it, else stacked.
 Val Expressions::joined(const std::vector<Val> &views, const dsl::Name &axis,
                         const dsl::EachExpr &each) {
   const Val &first = views.front();

@@ -2,8 +2,8 @@
 //
 // Pixels to media, and through them.
 //
-// How many bytes a file has is known after pixels: the axis is one with room and
-// a count. What is decoded again has the extents of what went in, so nobody
+// The number of bytes of a file is known after pixels: the axis is one with room and
+// a count. Pixels that are encoded and decoded again keep their extents, so nobody
 // needs the bytes, and the two are one op over pixels.
 #include "compiler/Import/Intrinsics/Intrinsics.h"
 #include "runtime/abi/encoded.h"

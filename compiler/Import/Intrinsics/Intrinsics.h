@@ -90,7 +90,7 @@ private:
   Val gather(const std::vector<Argument> &args, dsl::SourceRange range);
   mlir::Value inlineCoordinates(mlir::Value tensor);
   // Order.cpp
-  /// Returns what sorts last: the largest number, true, NaN.
+  /// Returns the value that sorts last: the largest number, true, NaN.
   mlir::Value largest(mlir::Type type);
   Val sort(Args args);
   Val fft(Args args);

@@ -91,8 +91,8 @@ static std::string placeOfIndex(penstock::pipe::SourceOp source) {
                                            : "in a file of its own below `videos` " + place;
 }
 
-/// Says what is read of a file: the frames that are asked for here decide it, and no pass
-/// changes it. `step` is empty where samples differ in it.
+/// Adds remarks on the part of a file that is read: the frames that are asked for here decide it,
+/// and no pass changes it. `step` is empty if samples differ in it.
 static void explainClip(penstock::pipe::DecodeOp decode, std::optional<int64_t> step) {
   using namespace penstock;
   const int64_t count = llvm::cast<pipe::NamedTensorType>(decode.getType()).getAxes()[0].extent;

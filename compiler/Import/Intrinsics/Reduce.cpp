@@ -8,7 +8,7 @@ using penstock::pipe::CastMode;
 using penstock::pipe::Predicate;
 using penstock::pipe::ReduceKind;
 
-/// Returns what a reduction takes for nothing: a number that changes no result.
+/// Returns the neutral element of a reduction: a number that changes no result.
 static mlir::Value withoutEffect(mlir::OpBuilder &b, mlir::Location loc, ReduceKind kind,
                                  mlir::Type type) {
   mlir::Attribute value = b.getZeroAttr(type);

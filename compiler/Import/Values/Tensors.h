@@ -50,7 +50,7 @@ public:
   };
   const Counted *countedBy(const Dim &dim) const;
   llvm::DenseMap<mlir::Value, Dim> keptByMask; ///< axes of results of `compact` by a mask
-  /// Returns what `extent` gives, and the room of such an axis.
+  /// As extent(), but of a counted axis its room.
   mlir::Value room(const Dim &dim);
   /// An axis with room for as many as `most`; its count is still to be given.
   Dim roomFor(const std::string &name, mlir::Value most, const std::string &metadata);

@@ -64,7 +64,7 @@ std::vector<Dim> Tensors::axesOf(const Val &value) {
   return axes;
 }
 
-/// Refuses what no plan can hold, and what the dialect would not take.
+/// Refuses axes that no plan can hold, or the dialect would reject.
 void Tensors::demandAxes(mlir::Type element, const std::vector<Dim> &dims) {
   llvm::StringSet<> names;
   auto written = [&]() {

@@ -93,8 +93,8 @@ size_t placeIn(llvm::ArrayRef<Val::GridAxis> grid, llvm::ArrayRef<int64_t> at);
 Val wordOf(std::string text);
 /// Returns the element type of a Number, a Tensor or Neighbours; null for anything else.
 mlir::Type elementType(const Val &value);
-/// Returns what stands in records, ranges, lists, groups and neighbourhoods, in order. Throws Abort
-/// where a part is Poison.
+/// Collects the parts of records, ranges, lists, groups and neighbourhoods, in order. Throws Abort
+/// if a part is Poison.
 void flatten(Val &value, std::vector<Val *> &leaves);
 
 } // namespace penstock::importer

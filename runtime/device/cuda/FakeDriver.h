@@ -64,9 +64,10 @@ public:
   void fail(const std::string &function, int call, int code);
   /// Returns the number of calls of each function.
   std::map<std::string, int> calls() const;
-  /// Returns what was made and not given back: "1 stream, 2 events"; empty: nothing.
+  /// Returns the objects that were not given back: "1 stream, 2 events"; empty if there are none.
   std::string left() const;
-  /// Returns what was done that a GPU would answer by an error or by wrong bytes; empty: nothing.
+  /// Returns the first misuse, to which a GPU would answer with an error or wrong bytes; empty if
+  /// there was none.
   std::string fault() const;
   /// Does one operation that is queued; false where none is.
   bool advance();

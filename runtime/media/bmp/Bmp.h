@@ -45,7 +45,7 @@ Result<BmpInfo> probeBmp(std::span<const uint8_t> bytes, const ImageLimits &limi
 /// expanded as a whole, into `work`.
 Status decodeBmp(std::span<const uint8_t> bytes, const Target &target, const ImageLimits &limits,
                  Buffer &work, DecodeStats &stats);
-/// Returns whether run lengths make up the whole picture.
+/// Checks that run lengths make up the whole picture.
 Status checkBmp(std::span<const uint8_t> bytes, const ImageLimits &limits, Buffer &work);
 
 } // namespace penstock::runtime

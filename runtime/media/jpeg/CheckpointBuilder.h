@@ -31,7 +31,7 @@ public:
   /// Any thread. The error is that of a file that cannot be written; the record
   /// is held nevertheless.
   Status add(CheckpointRecord record);
-  /// Returns what was there or is on disk by now. Any thread.
+  /// Returns the entries that are on disk by now. Any thread.
   std::shared_ptr<const Files> known() const;
 
   /// Puts all entries that `keep` takes into the one file, and removes the parts;

@@ -80,7 +80,7 @@ private:
 /// opening reads the entries only.
 class CheckpointFile {
 public:
-  /// Errors: Corrupt for what is damaged, cut off, or no such file; Unsupported
+  /// Errors: Corrupt for a file that is damaged, cut off, or of another kind; Unsupported
   /// for another version.
   static Result<CheckpointFile> parse(Mapping mapping);
 

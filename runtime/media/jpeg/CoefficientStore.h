@@ -20,7 +20,7 @@ public:
   /// Takes memory for a frame with at most `maxBlocksPerMcu` blocks per MCU. False if there is
   /// none.
   bool begin(const ScanLayout &frame, const McuCrop &crop, const EntropyKernels &kernels);
-  /// Returns what begin() takes where the crop is the whole image.
+  /// Returns the bytes that begin() takes if the crop is the whole image.
   static uint64_t bytesOf(const ScanLayout &frame);
 
   /// Blocks of a component in a row of the image's blocks.

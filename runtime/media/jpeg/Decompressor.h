@@ -31,7 +31,7 @@ protected:
   void readHeader(std::span<const uint8_t> bytes);
   /// Jumps to `escape`, as for data that end early.
   void failTruncated();
-  /// Returns what was wrong when libjpeg jumped, in our words.
+  /// Returns the error for which libjpeg jumped, in our words.
   Error failure(const JpegInfo &info, size_t fileSize) const;
 
   jpeg_decompress_struct cinfo{};

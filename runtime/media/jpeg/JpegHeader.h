@@ -34,7 +34,7 @@ struct JpegInfo {
 /// Reads the marker segments up to the first scan. Never reads outside
 /// `bytes`, whatever they hold.
 ///
-/// Errors: Unsupported for what is no JPEG, for lossless, hierarchical and
+/// Errors: Unsupported for files that are no JPEG, and for lossless, hierarchical and
 /// 12-bit files and for two components; Limit for sizes; Truncated; Corrupt.
 Result<JpegInfo> probeJpeg(std::span<const uint8_t> bytes, const ImageLimits &limits = {});
 

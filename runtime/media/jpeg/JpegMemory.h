@@ -33,7 +33,7 @@ public:
 
   /// An image that needs more fails with JERR_OUT_OF_MEMORY.
   void setLimit(uint64_t bytes) { limit = bytes; }
-  /// Most that one image took, and what is held now.
+  /// Most bytes that one image took, and the bytes held now.
   uint64_t peakBytes() const { return peak; }
   uint64_t heldBytes() const;
 

@@ -41,7 +41,7 @@ Result<PnmInfo> probePnm(std::span<const uint8_t> bytes, const ImageLimits &limi
 /// the magnitude of its scale; Unsupported where floats are asked for as bytes or colours as gray.
 Status decodePnm(std::span<const uint8_t> bytes, const Target &target, const ImageLimits &limits,
                  Buffer &work, DecodeStats &stats);
-/// Returns whether a text has all its numbers.
+/// Checks that a text has all its numbers.
 Status checkPnm(std::span<const uint8_t> bytes, const ImageLimits &limits, Buffer &work);
 
 } // namespace penstock::runtime

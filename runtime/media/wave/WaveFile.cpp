@@ -57,7 +57,7 @@ Error truncated(uint64_t size, const char *where) {
 
 Error corrupt(std::string what) { return {Code::Corrupt, "damaged WAV: " + std::move(what)}; }
 
-/// Returns what the chunk `fmt ` says; `at` is its contents.
+/// Reads the chunk `fmt `, whose contents begin at `at`.
 Result<WaveInfo> readFormat(Reader &file, uint64_t at, uint64_t size) {
   constexpr uint32_t extensible = 0xFFFE;
   constexpr std::string_view guid("\x00\x00\x00\x00\x10\x00\x80\x00\x00\xAA\x00\x38\x9B\x71", 14);

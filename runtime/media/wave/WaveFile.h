@@ -26,7 +26,7 @@ struct WaveInfo {
 /// program that writes to a pipe, or that was killed, leaves a size that is none: the samples
 /// end with the file then.
 ///
-/// Errors: Unsupported for what is no WAV file and for codings other than those above, by
+/// Errors: Unsupported for files that are no WAV, and for codings other than those above, by
 /// name; Truncated; Corrupt; those of reading.
 Result<WaveInfo> probeWave(MediaBytes &file);
 

@@ -13,8 +13,8 @@ namespace {
 
 constexpr uint64_t maxPixels = 8192 * 4320; // of later frames; the index has seen the first
 
-/// Returns what planes and samples mean. Throws Failure for what is not Y'CbCr, gray or
-/// RGB of 8 to 12 bits.
+/// Describes a frame's planes and samples. Throws Failure for pixel formats other than Y'CbCr,
+/// gray or RGB of 8 to 12 bits.
 pst_video_frame describe(const AVFrame &frame) {
   const auto format = AVPixelFormat(frame.format);
   const AVPixFmtDescriptor *known = av_pix_fmt_desc_get(format);

@@ -27,7 +27,7 @@ int refuseToOpen(AVFormatContext *, AVIOContext **, const char *, int, AVDiction
   return AVERROR(EPERM);
 }
 
-/// Added to the level of what our objects report: more than any level that is shown
+/// Added to the level of our objects' reports: more than any level that is shown
 /// (the last is 56; higher bits than the lowest eight are a colour). FFmpeg's own
 /// level and callback are the whole process's, and perhaps somebody's.
 constexpr int quiet = 150;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Samples of a file's sound: its packets, and what each of them gave when all were decoded.
+// Samples of a file's sound: its packets, and the samples that each gave when all were decoded.
 #pragma once
 
 #include "runtime/media/video/ffmpeg/Input.h"
