@@ -19,7 +19,7 @@ struct Number {
 };
 
 /// A medium gives a tensor over named axes. Compiler, plan and runtime know it by
-/// its name, and what stands here by its place in the lists.
+/// its name, and numbers and arguments by their places in the lists.
 struct Medium {
   std::string_view name;
   std::span<const Number> numbers;
@@ -41,7 +41,7 @@ inline constexpr Number ofWaves[] = {
 inline constexpr std::string_view ofSound[] = {"mono", "channels"};
 inline constexpr std::string_view ofBytes[] = {"little", "big"};
 
-/// Places of what all pictures have, and images and videos behind that.
+/// Places of the numbers that all pictures have; those of images and videos follow.
 enum : size_t { pictureHeight, pictureWidth, pictureOrientation, imageDepth, videoFrames = 3 };
 enum : size_t { waveRate, waveChannels, waveSamples, waveBits, waveDuration };
 

@@ -20,7 +20,7 @@ namespace penstock::scalar {
 
 template <typename T> constexpr bool isInt = std::is_integral_v<T>;
 
-/// The canonical NaN of a type: what a store writes for any NaN.
+/// The canonical NaN of a type, which stores write for any NaN.
 template <typename T> inline T canonicalNan() {
   if constexpr (sizeof(T) == 8)
     return std::bit_cast<T>(uint64_t{0x7FF8000000000000});

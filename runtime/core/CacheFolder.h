@@ -11,7 +11,7 @@
 
 namespace penstock::runtime {
 
-/// One folder, and what of it stays. Files are known by their names (cacheKindOf);
+/// One folder, and the limit of its files. Files are known by their names (cacheKindOf);
 /// all others stay for ever.
 struct CacheFolder {
   std::string path; ///< empty: nothing is kept
@@ -37,7 +37,7 @@ CacheKind cacheKindOf(std::string_view name);
 /// trouble is told, of this or of limitCache().
 void noteUse(FileSystem &files, const std::string &path);
 
-/// Removes what was not used for 90 days, and of the files that are read in one go
+/// Removes files that were not used for 90 days, and of the files that are read in one go
 /// those beyond `mostBytes` that were not used for longest, but for those of the
 /// last day. Whoever adds a file calls it; it looks once a day.
 ///

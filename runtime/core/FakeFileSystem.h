@@ -87,7 +87,7 @@ private:
   Result<std::string> resolve(std::string_view path, const char *action) const;
   Result<const Node *> find(std::string_view path, const char *action) const;
   Node &put(const std::string &path);
-  /// A file in the place of what was there.
+  /// Adds a file, in the place of an old one.
   void put(const std::string &path, std::vector<uint8_t> bytes);
   Status putFile(std::string_view path, const std::vector<uint8_t> &bytes);
   Faults faultsOf(const std::string &path) const;

@@ -61,7 +61,7 @@ public:
   virtual ~OpenFile();
   /// When it was opened.
   virtual FileInfo info() const = 0;
-  /// Code::Io where size or time are no longer those of info(): what was read from
+  /// Fails with Code::Io if size or time are no longer those of info(): what was read from
   /// it may be partly of before and partly of after.
   virtual Status checkUnchanged() const = 0;
   /// Reads `bytes` bytes from `offset` on into `out`; sets its size, to less
@@ -99,7 +99,7 @@ public:
   virtual Result<std::shared_ptr<OpenFile>> openFile(std::string_view path) = 0;
   virtual Result<FileInfo> stat(std::string_view path) = 0;
   /// Sorted by name (bytewise), without `.` and `..`. Links out of the roots have
-  /// the kind of what they lead to, and that is all that can be had of it; those
+  /// the kind of their targets, of which nothing else can be had; those
   /// that lead nowhere are FileKind::Other.
   virtual Result<std::vector<FolderEntry>> listFolder(std::string_view path) = 0;
   virtual Result<Mapping> mapFile(std::string_view path) = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which row stands at which position: contract 4 of docs/architecture.md (order, ranks, resume).
+// The row at each position: contract 4 of docs/architecture.md (order, ranks, resume).
 #pragma once
 
 #include "runtime/core/Status.h"

@@ -8,7 +8,7 @@
 
 namespace penstock::runtime {
 
-/// For what waits for files more than it computes.
+/// For work that waits for files more than it computes.
 constexpr int readingThreads = 16;
 
 /// Calls `work(0)` ... `work(count - 1)`, each once, on up to `threads` threads

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A plan that has been checked: what the runtime may rely on.
+// A checked plan, and the properties that the runtime may rely on.
 #pragma once
 
 #include "runtime/abi/plan_generated.h"

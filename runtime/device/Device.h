@@ -57,7 +57,7 @@ public:
   virtual Status clear(void *device, size_t bytes) = 0;
   virtual Status launch(const DeviceLaunch &launch) = 0;
   virtual Status record(DeviceEvent &event) = 0;
-  /// Has what is queued later begin when `event`, as it is recorded now, is done.
+  /// Makes work that is queued later wait for `event`, as it is recorded now.
   virtual Status waitFor(const DeviceEvent &event) = 0;
   /// Waits until nothing is queued, or can be done any more.
   virtual Status finish() = 0;
@@ -85,7 +85,7 @@ struct DeviceMemory {
   uint64_t pinned = 0; ///< of the host
 };
 
-/// A device with memory. Callable from any thread. What it hands out keeps it alive.
+/// A device with memory. Callable from any thread. The objects it makes keep it alive.
 class Device {
 public:
   virtual ~Device() = default;
@@ -107,7 +107,7 @@ public:
 
   virtual Result<std::unique_ptr<DeviceStream>> makeStream() = 0;
   virtual Result<std::unique_ptr<DeviceEvent>> makeEvent() = 0;
-  /// An event after what is queued now on a stream of somebody else's (a CUstream). Null where
+  /// Records an event after the work queued now on a foreign stream (a CUstream). Null where
   /// that is done already, or was waited for as there can be no event.
   virtual std::unique_ptr<DeviceEvent> eventAfter(void *stream) = 0;
   /// Loads the one of `images` that suits the device best. Unsupported where none does.

@@ -43,8 +43,8 @@ public:
     return jpeg.decodePlanes(bytes, planes, out, stats, indexes);
   }
 
-  /// For a file of which no pixel is needed: what decodeRegion() would find
-  /// wrong with the file as a whole, such as its being cut off.
+  /// Checks a file of which no pixel is needed: returns the error that decodeRegion() would find
+  /// in the file as a whole, such as its being cut off.
   Status checkEnd(std::span<const uint8_t> bytes, DecodeStats &stats);
 
 private:

@@ -20,7 +20,7 @@ struct ByteRange {
 /// Returns the error of a file that has ended before `size`.
 Error shrunk(uint64_t size);
 
-/// A file, or what stands for one. One thread at a time.
+/// A file, or bytes in place of one. One thread at a time.
 class MediaBytes {
 public:
   virtual ~MediaBytes();
@@ -48,7 +48,7 @@ private:
 /// after it was opened gives errors, never some bytes of before and some of after.
 class MediaFile final : public MediaBytes {
 public:
-  /// \param keptWindow  what was not fetched is read in pieces of so many bytes, all of which
+  /// \param keptWindow  bytes that were not fetched are read in pieces of this size, all of which
   ///                    are kept; 0: in larger ones, for demuxers, of which the last is
   MediaFile(std::shared_ptr<OpenFile> file, uint64_t offset, uint64_t size, uint64_t keptWindow = 0)
       : file(std::move(file)), begin(offset), length(size), keptWindow(keptWindow) {}

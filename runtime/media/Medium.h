@@ -94,8 +94,8 @@ public:
   /// `out` is where they begin.
   virtual Status decode(const MediumInput &input, const MediumRequest &request,
                         const MediumLayout &layout, uint8_t *out) = 0;
-  /// For an input of which no element is needed: what decode() would find wrong
-  /// with it as a whole.
+  /// Checks an input of which no element is needed: returns the error that decode() would find
+  /// in it as a whole.
   virtual Status checkEnd(const MediumInput &) { return {}; }
 };
 

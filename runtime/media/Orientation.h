@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// EXIF orientation: where the pixels of the upright image are stored.
+// EXIF orientation: the stored places of the upright image's pixels.
 #pragma once
 
 #include "runtime/media/Image.h"

@@ -47,10 +47,10 @@ public:
   /// Nanoseconds that next() waited for this batch.
   virtual int64_t waitedNs() const = 0;
   /// 64-bit hash of the bytes of one sample's outputs, padding of the block
-  /// excluded. Computed on request; of what is on a device, from a copy. 0 where that cannot be
+  /// excluded. Computed on request; of outputs on a device, from a copy. 0 where that cannot be
   /// read.
   virtual uint64_t contentHash(int64_t slot) const = 0;
-  /// An output's values in the host's memory, by its strides; of what is on a device, a copy, which
+  /// Returns an output's values in the host's memory, by its strides; from a device, a copy, which
   /// lives as long as the batch. Null where that cannot be read. Any thread.
   virtual const void *onHost(size_t output) const = 0;
   /// The session's CUDA stream.

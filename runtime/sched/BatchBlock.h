@@ -92,7 +92,7 @@ private:
   std::vector<int64_t> deviceOffsets, deviceLengthOffsets;
   mutable std::mutex lock; ///< guards the members below
   std::vector<std::unique_ptr<DeviceEvent>> uses;
-  bool isUsed = false;                               ///< by what usedOn() was told
+  bool isUsed = false;                               ///< usedOn() was called
   mutable std::vector<std::shared_ptr<void>> copies; ///< by output, of this batch
 };
 

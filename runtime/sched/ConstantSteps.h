@@ -12,8 +12,8 @@
 namespace penstock::runtime {
 
 /// The results of constant steps (StepLayout::isConstant), which a thread keeps from sample to
-/// sample as long as their numbers stay what they were. A step with numbers of its own for each
-/// sample is run for each: only what has come twice is kept.
+/// sample as long as their scalars stay the same. A step with scalars of its own for each
+/// sample is run for each: only results whose scalars have come twice are kept.
 class ConstantSteps {
 public:
   ConstantSteps(const Layout &layout, SampleBuffers &buffers) : layout(layout), buffers(buffers) {}

@@ -22,8 +22,8 @@ class Fetcher {
 public:
   Fetcher(std::shared_ptr<const Program> program, const ImageLimits &limits, const Clock &clock);
 
-  /// Reads what one selected sample needs from where its rows say, and returns how
-  /// many bytes are held. Blocks. What goes wrong stands in `work.media()`.
+  /// Reads the bytes that one selected sample needs, from the places of its rows. Returns how
+  /// many bytes are held. Blocks. Errors are stored in `work.media()`.
   int64_t fetch(Work &work, int64_t slot);
   /// Stores the numbers of a header of the first sample's file, of which it reads no more.
   Status readHeader(Work &work, size_t media, int64_t *block);
@@ -41,7 +41,7 @@ private:
   Status openVideo(Work &work, int64_t slot, size_t media);
   Status readWhole(const MediaPlace &place, Encoded &encoded) const;
   Status fetchParts(Work &work, int64_t slot, size_t media);
-  /// Leaves in `block` what the setup makes of the sample; false where it fails,
+  /// Runs the setup of the sample, which sets `block`; false where it fails,
   /// as it will again.
   bool plan(Work &work, int64_t slot);
 

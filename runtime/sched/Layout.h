@@ -16,7 +16,7 @@
 
 namespace penstock::runtime {
 
-/// An extent: a number, or what a slot holds.
+/// An extent: a number, or a parameter of the block.
 struct SlotExtent {
   int64_t value = 0;
   int32_t slot = -1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A layout with a session's options applied: what every thread reads.
+// A layout with a session's options applied, read by every thread.
 #pragma once
 
 #include "runtime/core/LengthBatches.h"

@@ -23,7 +23,7 @@ class SampleBuffers {
 public:
   SampleBuffers(const Program &program, Scratch &scratch);
 
-  /// A stage of a sample begins: there is what earlier ones have kept.
+  /// Begins a stage of a sample, with the buffers that earlier ones have kept.
   void begin(Work &work, int64_t slot, int stage);
   /// Ends the stage: its scratch is free.
   void end();

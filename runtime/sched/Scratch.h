@@ -55,7 +55,7 @@ public:
   Mark mark() const {
     return {current, current < blocks.size() ? blocks[current].used : 0, taken, counted};
   }
-  /// Gives back what was allocated and counted since.
+  /// Gives back all that was allocated and counted since.
   void rewind(Mark to);
   /// Gives everything back.
   void reset();

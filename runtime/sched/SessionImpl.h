@@ -58,7 +58,7 @@ struct Session::Impl {
   /// `begun`, against calls that may come from any thread.
   mutable std::mutex lock;
   SessionState place;
-  std::string failure; // not empty: what every next() says
+  std::string failure; // not empty: the error of every next()
   std::vector<BadSample> reports;
   Statistics numbers;
   int64_t beginNs = -1;

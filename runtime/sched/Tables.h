@@ -104,7 +104,7 @@ private:
     std::unique_ptr<VideoStore> videos; // null where nothing of it is decoded as a video
     std::unique_ptr<SoundStore> sounds; // or as sound
     std::vector<int> columns;           // the source's number of the plan's column
-    CacheFolder kept;                   // of what is kept of headers
+    CacheFolder kept;                   // for kept header numbers
     std::string name;                   // the same in every run
   };
   FileSystem *files = nullptr;

@@ -35,7 +35,7 @@ struct CsvOptions {
 };
 
 /// Maps the file and reads it once from end to end: every row's cells are
-/// counted, every number is checked. What stays in memory is 8 bytes a row.
+/// counted, every number is checked. Takes 8 bytes of memory a row.
 /// `files` must outlive the source.
 ///
 /// Errors have the place, "list.csv:17: ...": a column that is not there, rows

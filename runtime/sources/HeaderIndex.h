@@ -21,14 +21,14 @@ class HeaderIndex {
 public:
   static constexpr uint64_t mostKeptBytes = uint64_t(1) << 30;
 
-  /// 128 bits of names, sizes and times. Zeros: of files that cannot be known again, which the
-  /// caller says of those that have changed just now. \param library  what read them, where
-  /// another version may find other numbers; 0: our own code did
+  /// 128 bits of names, sizes and times. Zeros: the files cannot be recognized later, which the
+  /// caller knows of files that have changed just now. \param library  version of the library that
+  /// read them, if another one may find other numbers; 0: our own code did
   using Key = std::array<uint64_t, 2>;
   static Key keyOf(std::span<const MediaPlace> files, uint64_t library = 0);
 
-  /// Reads what is kept below `folder`, if there is any. \param name  what the table and the
-  /// numbers are. \param width  how many of a row.
+  /// Reads the numbers kept below `folder`, if there are any. \param name  identifies the table and
+  /// the numbers. \param width  numbers per row.
   HeaderIndex(FileSystem &files, const CacheFolder &folder, std::string_view name, size_t width);
   bool isEmpty() const { return count == 0; }
   /// Returns the numbers of a row; null if they are not known.

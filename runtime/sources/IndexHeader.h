@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The beginning of a kept index: what it is, and whether it is whole.
+// The beginning of a kept index: its kind, and its checksum.
 #pragma once
 
 #define XXH_INLINE_ALL

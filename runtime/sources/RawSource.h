@@ -21,7 +21,7 @@ struct RawColumn {
   std::string path;
   std::span<const uint8_t> memory;
   std::shared_ptr<const void> owner; ///< keeps `memory` alive; may be empty
-  /// The file is a .npy; its header must say what `type` and `dims` say.
+  /// Set for a .npy file; its header must agree with `type` and `dims`.
   bool npy = false;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A table of samples: what every source of data looks like to the runtime.
+// The interface of a table of samples, which every source of data implements.
 #pragma once
 
 #include "runtime/core/Buffer.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Members of a tar file and where their contents lie.
+// Members of a tar file and the places of their contents.
 #pragma once
 
 #include "runtime/core/Status.h"

@@ -38,7 +38,7 @@ public:
 };
 
 /// Fills the driver's table with a simulated GPU: there is one at a time in a process. Device
-/// memory is memory of the host, poisoned when it is allocated. What streams are given is done when
+/// memory is memory of the host, poisoned when it is allocated. Queued work is done when
 /// somebody waits, or a test says so: operations of one stream in their order, those of several in
 /// an order drawn from `seed`, as events allow. Sources of copies are read when the copy
 /// is done, so that writing them too early shows. Copies must lie in memory that was allocated,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The structure of a FLAC file: its header, and which frames hold which samples.
+// The structure of a FLAC file: its header, and the frames of its samples.
 #pragma once
 
 #include "runtime/core/Status.h"
@@ -39,7 +39,7 @@ public:
   /// A FLAC file without frames, for a decoder that is then given some of them.
   std::array<uint8_t, headSize> head() const;
 
-  /// The frame in which a sample lies, or the last one before it. Reads what it looks at.
+  /// Returns the frame in which a sample lies, or the last one before it. Reads parts of the file.
   Result<FlacFrame> find(int64_t sample);
   /// The first one.
   const FlacFrame &start() const { return begin; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A sidecar in the making: what is done survives a kill.
+// Writing of a sidecar, whose finished parts survive a kill.
 #pragma once
 
 #include "runtime/media/jpeg/CheckpointFile.h"
@@ -24,7 +24,7 @@ public:
 
   /// Takes the sidecar at `path`, if there is one, and its parts. One that cannot
   /// be used is left out, with a line in `warnings`.
-  /// `interval`: how often what was added is kept.
+  /// `interval`: how often added entries are written.
   CheckpointBuilder(FileSystem &files, std::string path, std::vector<std::string> &warnings,
                     std::chrono::milliseconds interval = std::chrono::seconds(5));
 

@@ -18,7 +18,7 @@ namespace penstock::runtime {
 /// with other bytes have none. May make what is missing.
 class Checkpoints final : public EntropyIndexes {
 public:
-  /// `build`: the sidecar that gets what find() makes; empty: nothing is made.
+  /// `build`: the sidecar for checkpoints that find() makes; empty: it makes none.
   Checkpoints(FileSystem &files, CheckpointBuilder::Files found, const std::string &build,
               std::vector<std::string> &warnings);
 
@@ -26,7 +26,7 @@ public:
   bool isEmpty() const { return found.empty() && !builder; }
   /// Most memory that it takes beside files that are mapped.
   uint64_t heldBytes() const;
-  /// Keeps what was made; blocks. Trouble costs time only.
+  /// Keeps new checkpoints; blocks. Failures cost time only.
   void save();
 
 private:

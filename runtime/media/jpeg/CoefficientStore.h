@@ -38,7 +38,7 @@ public:
   bool decodeMcu(int16_t *const *blocks) override;
 
   uint64_t heldBytes() const { return coefficients.capacity() + nonzero.capacity(); }
-  /// Gives back what is more than most images need.
+  /// Frees memory beyond the need of most images.
   void trim();
 
 private:

@@ -27,7 +27,7 @@ protected:
   explicit Decompressor(const ImageLimits &limits);
   ~Decompressor();
 
-  /// jpeg_read_header() of a file; forgets what was wrong with the last one.
+  /// Calls jpeg_read_header() for a file; forgets the error of the last one.
   void readHeader(std::span<const uint8_t> bytes);
   /// Jumps to `escape`, as for data that end early.
   void failTruncated();

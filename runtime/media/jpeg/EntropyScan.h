@@ -27,7 +27,7 @@ public:
   struct Options {
     /// Whose coefficients are wanted.
     std::array<bool, 4> components{true, true, true, true};
-    /// Pass over MCUs by their restart markers, without decoding what is between.
+    /// Pass over MCUs by their restart markers, without decoding them.
     bool skipSegments = false;
     /// Checkpoints of this very file, to pass over MCUs with; or null. Hostile
     /// ones give wrong coefficients, and nothing worse.
@@ -81,7 +81,7 @@ private:
 
   // Unstuffed data of the present segment, from somewhere before state.in on.
   std::vector<uint8_t> window;
-  const uint8_t *source = nullptr; // in the file: what comes after the window
+  const uint8_t *source = nullptr; // in the file: the first byte after the window
   const uint8_t *dataEnd = nullptr;
   const uint8_t *limit = nullptr; // up to here an MCU may begin without a check
   bool ended = false;             // the window reaches to the segment's end

@@ -67,7 +67,7 @@ public:
   /// Writes the region's pixels to `out`: row y begins at `out + y * rowStride`
   /// and has `region.width * channelsOf(format)` bytes. On failure, `out` may
   /// be partly written. `stats` is added to. Of `indexes`, that of this very file
-  /// saves reading what is beside the region.
+  /// saves reading the rest of the image.
   Status decodeRegion(std::span<const uint8_t> bytes, PixelFormat format, const Region &region,
                       uint8_t *out, size_t rowStride, DecodeStats &stats,
                       Beside beside = Beside::Kept, EntropyIndexes *indexes = nullptr);
@@ -80,12 +80,12 @@ public:
   Status decodePlanes(std::span<const uint8_t> bytes, const Planes &planes, uint8_t *out,
                       DecodeStats &stats, EntropyIndexes *indexes = nullptr);
 
-  /// For a file of which no pixel is needed: the failure of decodeRegion() where
+  /// Checks a file of which no pixel is needed: returns the failure of decodeRegion() if
   /// it has no end-of-image marker and its data end early.
   Status checkEnd(std::span<const uint8_t> bytes, DecodeStats &stats);
 
-  /// Returns whether libjpeg's inside is what the own entropy decoder expects, found by
-  /// decoding a small image. Where not, all is done as if by `Options::plain`,
+  /// Returns whether our entropy decoder works with this libjpeg's internals, found by
+  /// decoding a small image. If not, all is done as if by `Options::plain`,
   /// and counted as EntropyPath::OtherLibrary.
   static bool entropyFits(const EntropyKernels &kernels);
 

@@ -42,7 +42,7 @@ private:
     uint8_t *bytes;
     size_t size;
   };
-  struct CoefficientArray; // what libjpeg knows as jvirt_barray_control
+  struct CoefficientArray; // libjpeg's jvirt_barray_control
 
   static JpegMemory &of(j_common_ptr info);
   static void *allocate(j_common_ptr info, int pool, size_t size);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Layout of a scan: what our entropy decoder reads of its headers, and the crop that libjpeg sees.
+// Layout of a scan, for our entropy decoder, and the crop of the image that libjpeg sees.
 #pragma once
 
 #include "runtime/media/Image.h"

@@ -15,7 +15,7 @@ public:
   /// After jpeg_read_header().
   static bool hasSeveralScans(const jpeg_decompress_struct &info);
 
-  /// After jpeg_start_decompress(): adds to `blocks` what goes through the
+  /// After jpeg_start_decompress(): adds to `blocks` the blocks that go through the
   /// inverse DCT.
   void countBlocks(jpeg_decompress_struct &info, uint64_t &blocks);
   /// After jpeg_crop_scanline(), for countBlocks(): the columns that it gave.

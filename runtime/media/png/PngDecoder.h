@@ -24,7 +24,7 @@ namespace penstock::runtime {
 Status decodePng(std::span<const uint8_t> bytes, const Target &target, const ImageLimits &limits,
                  Buffer &work, DecodeStats &stats);
 
-/// For a file of which no pixel is needed: its checksums, and where its end
+/// Checks a file of which no pixel is needed: its checksums, and if its end
 /// chunk is missing, its pixels.
 Status checkPng(std::span<const uint8_t> bytes, const ImageLimits &limits, Buffer &work,
                 DecodeStats &stats);

@@ -41,7 +41,7 @@ public:
   const SoundInfo &info() const { return known; }
   /// Returns whether packets lie in the file in pieces that can be read alone.
   bool isDirect() const { return direct; }
-  /// About what this takes.
+  /// Returns about the bytes that it takes.
   uint64_t memory() const { return bytes; }
   /// Returns the ranges of the packets that samples low ..< high need, ascending. Only if
   /// isDirect().

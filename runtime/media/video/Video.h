@@ -26,7 +26,7 @@ struct VideoInfo {
 /// The reading of a clip's packets: alone, or of all of the file, by the reason.
 enum class VideoReading : uint8_t {
   Packets,
-  Scattered, ///< its packets lie in pieces (transport streams) or need what is beside them
+  Scattered, ///< its packets lie in pieces (transport streams) or need bytes beside them
   NoTimes,   ///< it is decoded from its start
   NoPlace,   ///< the table has no files
 };
@@ -51,7 +51,7 @@ public:
 
   const VideoInfo &info() const { return known; }
   VideoReading reading() const { return how; }
-  /// About what this takes.
+  /// Returns about the bytes that it takes.
   uint64_t memory() const { return bytes; }
   /// Returns the ranges of bytes that frames need, ascending. Only where reading() is Packets.
   /// Errors as VideoDecoder's.

@@ -25,7 +25,7 @@ enum {
   PST_VIDEO_SEQUENTIAL = 2 /* no usable times: frames are counted as they come */
 };
 
-/* The head of an index; what follows is the library's own. Little endian. */
+/* The head of an index; the rest is the library's own. Little endian. */
 typedef struct pst_video_index {
   char magic[8];
   uint64_t size;      /* of the index, this head included */
@@ -69,7 +69,7 @@ typedef struct pst_video_costs {
   uint64_t restarts; /* decodes from the start, where a seek was no good */
 } pst_video_costs;
 
-/* A file, or what stands for one. */
+/* A file, or bytes in place of one. */
 typedef struct pst_video_bytes {
   uint64_t size;
   void *user;
@@ -98,7 +98,7 @@ typedef struct pst_video_client {
   int (*hold)(void *user, uint64_t bytes);
 } pst_video_client;
 
-/* The head of the index of a file's sound; what follows is the library's own. Little endian. */
+/* The head of the index of a file's sound; the rest is the library's own. Little endian. */
 typedef struct pst_sound_index {
   char magic[8];
   uint64_t size;      /* of the index, this head included */

@@ -27,7 +27,7 @@ public:
     channelStep = layout.strides[1];
   }
 
-  /// Takes what lies in the box of `count` samples from `first` on. `load(i, c)` is the value
+  /// Stores the part in the box of `count` samples from `first` on. `load(i, c)` is the value
   /// of channel c, `i` samples behind the first one.
   template <typename Load> void put(int64_t first, int64_t count, const Load &load) const {
     const int64_t begin = std::max(first, low), end = std::min(first + count, high);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The structure of a WAV file: its header and where the samples lie.
+// The structure of a WAV file: its header and the place of its samples.
 #pragma once
 
 #include "runtime/core/Status.h"

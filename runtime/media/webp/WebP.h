@@ -30,7 +30,7 @@ Result<WebPInfo> probeWebP(std::span<const uint8_t> bytes, const ImageLimits &li
 Status decodeWebP(std::span<const uint8_t> bytes, const Target &target, const ImageLimits &limits,
                   Buffer &work, DecodeStats &stats);
 
-/// For a file of which no pixel is needed.
+/// Checks a file of which no pixel is needed.
 Status checkWebP(std::span<const uint8_t> bytes);
 
 } // namespace penstock::runtime

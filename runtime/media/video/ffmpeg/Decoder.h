@@ -31,7 +31,7 @@ struct Piece {
 std::vector<Piece> piecesFor(const Index &index, const Frames &frames);
 
 /// Decodes from the last start before a frame, and gives FFmpeg's decoder only
-/// what the wanted frames need. Keeps nothing from file to file.
+/// the packets that the wanted frames need. Keeps nothing from file to file.
 class Decoder {
 public:
   /// Throws Failure; all must outlive it.
@@ -45,7 +45,7 @@ private:
     int64_t packet;
     std::string why;
   };
-  /// Decodes the packets `begin` to `piece.end`, and takes what is wanted of them. False where
+  /// Decodes the packets `begin` to `piece.end`, and takes their wanted frames. False where
   /// a frame did not come and nothing says why. Throws Failure for damage.
   bool decode(const Piece &piece, int64_t begin);
   void decodeAll();
@@ -57,7 +57,7 @@ private:
   void forgetDamage();
   /// Notes damage of a packet, which the decoder has reported.
   void noteDamage(int64_t packet) { damaged.push_back({packet, reported()}); }
-  /// Throws Failure where the frame depends on what was damaged.
+  /// Throws Failure if the frame depends on a damaged packet.
   void checkDamage(int64_t number) const;
   /// The next packet in decoding order, from `at`.
   void load(int64_t at);

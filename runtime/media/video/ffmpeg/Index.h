@@ -35,7 +35,7 @@ public:
   /// Throws Failure where the bytes are no index.
   static Index parse(std::span<const uint8_t> bytes);
   std::vector<uint8_t> bytes() const;
-  /// About what this takes.
+  /// Returns about the bytes that it takes.
   uint64_t memory() const;
 
   bool isDirect() const { return head.flags & PST_VIDEO_DIRECT; }

@@ -25,7 +25,7 @@ struct Failure {
 
 /// "Invalid data found when processing input"
 std::string textOf(int averror);
-/// " (h264: no frame!)", or nothing: what FFmpeg has reported since it was last asked.
+/// Returns FFmpeg's report since the last call, as " (h264: no frame!)", or "".
 std::string reported();
 
 template <auto function> struct Free {

@@ -7,7 +7,7 @@
 
 namespace penstock::video {
 
-/// `extra` is what the container has of parameter sets.
+/// `extra` has the container's parameter sets.
 std::unique_ptr<PictureReader> h264Reader(std::span<const uint8_t> extra);
 std::unique_ptr<PictureReader> h265Reader(std::span<const uint8_t> extra);
 

@@ -66,7 +66,7 @@ private:
 inline int64_t sum(int64_t a, int64_t b) { return int64_t(uint64_t(a) + uint64_t(b)); }
 inline int64_t difference(int64_t a, int64_t b) { return int64_t(uint64_t(a) - uint64_t(b)); }
 
-/// Copies what a decoder is told beside its numbers; throws std::bad_alloc.
+/// Copies a decoder's parameters beside its numbers; throws std::bad_alloc.
 void setExtraData(AVCodecParameters &parameters, std::span<const uint8_t> extra);
 
 /// Returns the offset of the packet's bytes in the file; -1 if they are nowhere near its place.

@@ -15,7 +15,7 @@ extern "C" {
 namespace penstock::video {
 
 struct Picture {
-  /// A decoder that begins here gives what is shown from here on as one does that
+  /// A decoder that begins here gives the same pictures from here on as one does that
   /// began at the first packet.
   bool isStart = false;
   /// No picture that is shown from here on refers to one before.
@@ -42,8 +42,7 @@ class PictureReader {
 public:
   virtual ~PictureReader();
   virtual Picture read(std::span<const uint8_t> packet) = 0;
-  /// Returns whether FFmpeg's decoder leaves out what no other picture refers to, so that nothing
-  /// else changes.
+  /// Returns whether FFmpeg's decoder can leave out unreferenced pictures without changing others.
   virtual bool skips() const { return false; }
 };
 

@@ -14,8 +14,8 @@
 
 namespace penstock::video {
 
-/// One packet, and what the decoder gives for it before the next one. The last one of an index
-/// is empty: what comes at the end.
+/// A packet, and the samples that the decoder gives for it before the next one. The last packet of
+/// an index is empty: its samples are those that come at the end.
 struct SoundPacket {
   uint32_t pieces = 0;   ///< of its bytes in the file, one behind the other in SoundIndex::pieces
   uint32_t size = 0;     ///< in bytes
