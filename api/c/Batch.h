@@ -23,7 +23,7 @@ public:
   SharedBatch &operator=(const SharedBatch &) = delete;
   const runtime::Batch &operator*() const { return *batch; }
   const runtime::Batch *operator->() const { return batch.get(); }
-  /// The next use of its memory comes behind what is queued on a CUDA stream.
+  /// Orders the next use of its memory behind the work queued on a CUDA stream.
   void usedOn(void *stream) {
     if (process.isThis())
       batch->usedOn(stream);

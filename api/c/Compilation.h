@@ -8,7 +8,7 @@
 
 namespace penstock::api {
 
-/// The stages, in order; the names are those of `--emit`. What belongs to GPUs
+/// The stages, in order; the names are those of `--emit`. The stages of GPUs
 /// follows from `kernels`.
 enum class Stage {
   ast,
@@ -54,7 +54,7 @@ public:
   virtual std::string overview() = 0;
   /// The JSON of pst_program_transfers(), before the module is at `kernels`; nothing after errors.
   virtual std::optional<std::string> transfers() = 0;
-  /// The plan, once the module is at `llvm`: what finish() gives, without code.
+  /// The plan, once the module is at `llvm`: the result of finish(), without code.
   virtual const std::vector<uint8_t> &plan() const = 0;
   /// Plan and code; the module must be at `llvm`.
   virtual std::optional<Compiled> finish() = 0;

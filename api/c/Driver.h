@@ -60,7 +60,7 @@ private:
   bool compileDevice(Compiled &compiled);
   std::optional<std::string> printCuda();
   std::optional<std::string> compileCuda(Stage stage, const std::string &architecture);
-  /// Remembers what the user has placed on a GPU.
+  /// Remembers the stages and outputs that the user has placed on a GPU.
   void noteGpu();
   /// A pass's message, as one of ours.
   void report(mlir::Diagnostic &diagnostic);

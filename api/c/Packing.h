@@ -26,7 +26,7 @@ private:
   std::string bytes;
 };
 
-/// Reads what Writer wrote; `good` turns false where it did not, and all is empty from there on.
+/// Reads Writer's fields; at a damaged one `good` turns false, and all fields after it are empty.
 class Reader {
 public:
   Reader(std::string file, std::string_view magic);

@@ -160,7 +160,7 @@ PST_API pst_status pst_compile(const char *text, size_t length, const char *file
  *              not name a target of its own.
  * out_program  always stored, as by pst_compile(): messages, name and parameters. It
  *              cannot be run.
- * PST_ERROR    see pst_program_messages(); what was at `path` is still there.
+ * PST_ERROR    see pst_program_messages(); a file at `path` is left as it was.
  *
  * Thread safety: any thread. Blocks for the time of a compilation for each level.
  *
@@ -171,7 +171,7 @@ PST_API pst_status pst_compile_bundle(const char *text, size_t length, const cha
                                       const char *path, pst_program **out_program);
 
 /* Loads a bundle: the code for the highest level that this machine offers. Needs and
- * loads no compiler. What runs is the file's code, as with a shared library: its
+ * loads no compiler. The file's code is run, as a shared library's is: its
  * checksum finds damage and is no signature.
  *
  * parameters   values of run-time parameters become the defaults of sessions. Those
@@ -229,7 +229,7 @@ PST_API pst_status pst_program_explain(pst_program *program, const char **out_te
  *
  *   version   1
  *   pipeline  its name
- *   summary   how many kernels there are, and what they read and write
+ *   summary   the number of kernels, and the bytes they read and write
  *   place     the device of each part
  *   boxes     in the order in which they run, objects:
  *     number, kind  `kind` is "source", "decode", "kernel" or "output"
@@ -322,7 +322,7 @@ typedef struct pst_prepare_options {
   const char *out;
   /* pst_index(), for lists: the folder of the files that they name (NULL: the
    * list's own), and, where the list is a table, its column of file names, by name
-   * or number, and what separates columns (0: a comma). */
+   * or number, and the separator of columns (0: a comma). */
   const char *root;
   const char *column;
   char separator;
@@ -346,7 +346,7 @@ typedef struct pst_prepare_options {
  *             reason), left_out_files (the first 1,000: name, reason), others,
  *             data_bytes, index_bytes, warnings. Release it with pst_text_release().
  * PST_ERROR      see pst_text_messages().
- * PST_CANCELLED  `progress` said so; what was done is kept.
+ * PST_CANCELLED  `progress` said so; the finished part is kept.
  *
  * Always stores a text. Thread safety: any thread; calls are independent. */
 PST_API pst_status pst_index(const char *path, const pst_prepare_options *options,
@@ -572,7 +572,7 @@ PST_API const char *pst_session_warnings(const pst_session *session);
 /* Waits for the next batch of `session` and stores it in `*out_batch`.
  *
  * The caller owns the batch and passes it to pst_batch_release(). While more than
- * `prefetch` are held, less is done ahead; see pst_held for what happens then.
+ * `prefetch` are held, less is done ahead; at the limit, see pst_held.
  *
  * out_batch         set on PST_OK, and set to NULL otherwise.
  * PST_END_OF_EPOCH  no sample is left; the next call starts the next epoch, on which
@@ -593,7 +593,7 @@ PST_API pst_status pst_session_next_within(pst_session *session, int64_t timeout
  * that are not named keep theirs.
  *
  * Epochs follow one another without it. Called between two that do, or before the
- * first, it costs nothing: what was done ahead is used. Else that is dropped, and so are
+ * first, it costs nothing: work done ahead is used. Else that is dropped, and so are
  * all rows from the caller that are not delivered.
  *
  * PST_ERROR  a parameter is unknown, static, of another type, or says what is read
@@ -907,7 +907,7 @@ struct DLManagedTensorVersioned; /* of DLPack 1.x */
  * released. Any number of tensors can be made of one output.
  *
  * stream      the CUDA stream that the consumer uses the tensor on; the deleter orders
- *             the memory's next use behind what was queued there, so it must still exist then.
+ *             the memory's next use behind the work queued there, so it must still exist then.
  * NULL: the session's. Nothing waits for the tensor: it is complete. On a CPU it has no effect.
  * out_tensor  set on PST_OK, and set to NULL otherwise.
  * PST_ERROR   there is no output `index`, or it has no such part.

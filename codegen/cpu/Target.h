@@ -26,7 +26,7 @@ struct Target {
   static std::string names();
   /// The name that named() reads.
   std::string describe() const;
-  /// Returns whether what is made for `other` runs on all machines of this level.
+  /// Returns whether code made for `other` runs on all machines of this level.
   bool includes(const Target &other) const;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// penstock.cuh - what the kernels that Penstock prints stand on.
+// penstock.cuh - primitives of the kernels that Penstock prints.
 //
 // Scalars as runtime/abi/scalar.h and random.h define them: total, one rounding
 // per operation, the same bits on every machine. Compile with --fmad=false: a
@@ -536,7 +536,7 @@ template <int most> struct pst_joined_sample {
 };
 template <typename T> PST_INLINE const T &pst_record(const void *record) { return *pst_global((const T *)record); }
 
-/// One thread of each block of a sample waits for those of the others; what their blocks have written is seen then. The sign of
+/// One thread of each block of a sample waits for those of the others; their blocks' writes are visible then. The sign of
 /// `arrived` turns when all have come (a sense-reversing barrier: Mellor-Crummey and Scott, 1991).
 PST_INLINE void pst_barrier(u32 *arrived) {
   __threadfence();
@@ -545,7 +545,7 @@ PST_INLINE void pst_barrier(u32 *arrived) {
     __nanosleep(40);
   __threadfence();
 }
-/// Returns whether the block runs a step: all its threads agree. What is before it has ended.
+/// Returns whether the block runs a step: all its threads agree. The steps before it have ended.
 PST_INLINE bool pst_takes(const pst_joined_step &step, u32 *arrived, const pst_sample_status *status, i64 entry) {
   __shared__ u32 left_out;
   __syncthreads();

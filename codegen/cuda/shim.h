@@ -150,7 +150,7 @@ template <typename T> static __attribute__((noinline)) T atomicExch(T *place, T 
   *place = value;
   return before;
 }
-/// A load that sees what others have stored since, as an atomic one would.
+/// A load that sees other threads' later stores, as an atomic one would.
 template <typename T> static __attribute__((noinline)) T __ldcv(const T *place) {
   pst_access(place, sizeof *place, PST_ATOMIC_READ, (uintptr_t)__builtin_return_address(0));
   return *place;

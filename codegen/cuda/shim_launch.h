@@ -13,7 +13,7 @@ struct pst_shim_region {
   size_t bytes;
   size_t around; ///< bytes before and behind that may be read, and mean nothing
   bool writable; ///< else it is read only
-  bool written;  ///< holds something before the launch; else nobody reads what nobody wrote
+  bool written;  ///< holds values before the launch; else reads before a write are faults
   bool launched; ///< records or states of a launch, no tensor
 };
 
@@ -40,7 +40,7 @@ struct pst_shim_launch {
   pst_shim_counts *counts; ///< added to; null: nobody asks
 };
 
-/// Exported by the text's library: what a thread did wrong first, with the address of the
+/// Exported by the text's library: the first fault of a thread, with the address of the
 /// instruction in the library, or null.
 struct pst_shim_fault {
   char what[256];

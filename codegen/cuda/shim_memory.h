@@ -66,7 +66,7 @@ extern unsigned char __stop_pst_shared[] __attribute__((weak, visibility("hidden
 
 static void pst_leave_block();
 
-/// Notes what happened first and ends the launch.
+/// Notes the first fault and ends the launch.
 static void pst_report(const char *what, uintptr_t pc) {
   pst_watching = false;
   if (!pst_faulty) {

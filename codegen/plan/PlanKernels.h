@@ -25,7 +25,7 @@ public:
 
   /// Adds the kernels of the rows, select and setup phases, which no launch enters.
   mlir::LogicalResult addKernels();
-  /// Sets what runs for a launch, and its scalars: a kernel's code, or a codec.
+  /// Sets the code of a launch, a kernel's or a codec, and its scalars.
   mlir::LogicalResult setCode(pipe::LaunchOp op, plan::StepT &step);
   /// The number of the kernel of this name, which no launch enters; -1: no device runs it.
   int planesKernel(llvm::StringRef name);

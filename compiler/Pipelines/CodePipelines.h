@@ -14,14 +14,14 @@ void buildLoopsPipeline(mlir::OpPassManager &manager);
 /// loops -> llvm. The pipeline op goes.
 void buildLLVMPipeline(mlir::OpPassManager &manager, int level);
 
-/// kernels -> what the threads of a GPU do, which codegen/cuda prints. Kernels that
+/// kernels -> the code of a GPU's threads, which codegen/cuda prints. Kernels that
 /// the host runs (select, setup, tables) stay as they are.
 /// `tiny`: in tiles wherever that is right, with few threads and little shared memory, for tests.
 void buildCudaPipeline(mlir::OpPassManager &manager, bool tiny = false);
 /// kernels -> schedule, for those that a GPU runs beside this host; the others stay as they are,
 /// for buildSchedulePipeline(). `isJoined`: launches are joined.
 void buildDeviceSchedulePipeline(mlir::OpPassManager &manager, bool isJoined);
-/// schedule -> what the threads of a GPU do, of the kernels that have such a schedule.
+/// schedule -> the code of a GPU's threads, of the kernels that have such a schedule.
 void buildDeviceCodePipeline(mlir::OpPassManager &manager);
 
 } // namespace penstock::pipelines

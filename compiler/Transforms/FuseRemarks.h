@@ -27,7 +27,7 @@ public:
 
   /// Takes the kernel and the launch that `group` has become.
   void outlined(size_t group, pipe::KernelOp kernel, pipe::LaunchOp launch);
-  /// Attaches what was found out to kernels and launches, and the sums to
+  /// Attaches the remarks to kernels and launches, and the sums to
   /// `pipeline`.
   void attach(pipe::PipelineOp pipeline) const;
 
@@ -45,7 +45,7 @@ private:
     std::string ops;
     std::vector<Edge> reads;
     std::vector<std::string> writes;
-    pipe::KernelOp kernel; ///< null: nobody reads what it makes
+    pipe::KernelOp kernel; ///< null: nothing reads its results
     pipe::LaunchOp launch;
   };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For the grammar's own test: what ANTLR finds ambiguous.
+// Ambiguities of the grammar that ANTLR reports, for its own test.
 #pragma once
 
 #include <string>

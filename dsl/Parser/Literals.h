@@ -10,7 +10,7 @@
 
 namespace penstock::dsl {
 
-/// Each takes the token's text and its range, and reports what does not fit.
+/// Each takes the token's text and its range, and reports errors.
 int64_t intValue(std::string_view text, SourceRange range, Diagnostics &diagnostics);
 double floatValue(std::string_view text, SourceRange range, Diagnostics &diagnostics);
 /// With the quotes; an unclosed text may lack the second.

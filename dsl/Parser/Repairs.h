@@ -11,7 +11,7 @@
 
 namespace penstock::dsl {
 
-/// Replaces what people write out of habit from other languages: `#`, `;`, `&&`, 'text',
+/// Replaces habits from other languages: `#`, `;`, `&&`, 'text',
 /// `25 ms`, `True` ...
 void repairHabits(TokenList &tokens, StatementLog &log, Diagnostics &diagnostics);
 

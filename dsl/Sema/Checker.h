@@ -73,7 +73,7 @@ private:
   void unknownValue(const NameExpr &name);
   void unknownFunction(const Name &name);
 
-  // --- What other libraries write (Elsewhere.cpp)
+  // --- Names of other libraries (Elsewhere.cpp)
   /// Reports a name that a module offers which the file does not use.
   bool lacksModule(const Name &name);
   /// `np.random` of `np.random.rand`; empty where no library of Python is meant.

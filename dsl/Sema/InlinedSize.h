@@ -27,7 +27,7 @@ public:
   void addCall(const FnDecl *fn, const Name &name, const std::vector<const FnDecl *> &callees) {
     bodyOf(fn).calls.push_back({name, callees});
   }
-  /// Reports the first call of each pipeline that goes beyond what there may be.
+  /// Reports the first call of each pipeline that exceeds the limit.
   void report(Diagnostics &diagnostics);
 
 private:

@@ -23,7 +23,7 @@ struct OtherName {
 std::span<const OtherName> otherNames();
 /// The entry of a name as it was written there, or null.
 const OtherName *findOtherName(std::string_view written);
-/// `numpy`, `np`, `cv2`, `F` ...: what such a library is called where it is used.
+/// Returns whether it is a usual name of such a library: `numpy`, `np`, `cv2`, `F` ...
 bool isOtherLibrary(std::string_view name);
 
 /// Returns the language's element type: `f32` for `float32`. Empty if there is none.

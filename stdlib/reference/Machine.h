@@ -51,7 +51,7 @@ public:
   /// The value of a register in another slot: computed now if the slot did not
   /// come by there (a peer inside a branch that it does not take).
   const Value &demand(Slot &slot, unsigned number, mlir::Operation *user);
-  /// Forgets what the ops of a block computed.
+  /// Forgets the results of a block's ops.
   void forget(const Block &block, llvm::ArrayRef<Slot *> active);
 
   int64_t sampleCount() const;

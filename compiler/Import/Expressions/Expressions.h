@@ -87,13 +87,13 @@ private:
 
   // --- Stages and branches (Stages.cpp, Branches.cpp)
   Val evalPipe(const dsl::PipeExpr &pipe);
-  /// \param origin  what made `value`: the input of the chain, or a stage.
+  /// \param origin  the maker of `value`: the input of the chain, or a stage.
   Val evalChain(Val value, dsl::SourceRange origin, const dsl::Chain &chain);
   Val evalStage(Val value, dsl::SourceRange origin, const dsl::Stage &stage);
   Val evalStageBody(Val value, dsl::SourceRange origin, const dsl::Stage &stage);
   Val evalChoose(Val value, dsl::SourceRange origin, const dsl::ChooseStage &stage);
   Val evalRepeat(Val value, dsl::SourceRange origin, const dsl::RepeatStage &stage);
-  /// One iteration of a `repeat`, in a block whose arguments are its number and what is carried.
+  /// One iteration of a `repeat`, in a block whose arguments are its number and the carried values.
   struct Iteration {
     OwnedBlock block;
     Val result;

@@ -46,7 +46,7 @@ public:
   static std::optional<double> constantF64(mlir::Value value);
   /// The number, or nothing if it is known per sample only. Throws MakeStatic
   /// where parameters stand in the way.
-  /// \param decides  what the number is for, as people are told.
+  /// \param decides  the purpose of the number, for messages.
   std::optional<int64_t> staticInt(mlir::Value value, const std::string &decides);
   /// Throws MakeStatic if `value` is built from parameters (and constants) alone.
   void settle(mlir::Value value, const std::string &decides);
@@ -54,7 +54,7 @@ public:
   /// Returns whether what the value is made of shows that it is 0 or more: extents and their sums,
   /// `max(n, 0)`.
   static bool isNeverNegative(mlir::Value value);
-  /// a - b + constant, with what cancels left out.
+  /// Returns a - b + constant, without terms that cancel.
   mlir::Value difference(mlir::Value a, mlir::Value b, int64_t constant);
 };
 

@@ -61,7 +61,7 @@ public:
   bool anyCounted(mlir::Value tensor, llvm::ArrayRef<std::string> axes);
   /// Returns whether each element along the axis exists: bool over it.
   mlir::Value existing(const Dim &dim);
-  /// The tensor with `other` in place of what does not exist along some axes.
+  /// Returns the tensor with `other` in place of absent elements along some axes.
   mlir::Value onlyExisting(mlir::Value tensor, llvm::ArrayRef<std::string> axes, mlir::Value other);
 
   // --- The values of all samples of a batch (Peers.cpp)
