@@ -29,7 +29,7 @@ inline constexpr Level all[] = {{2, "x86-64-v2"},
                                 {5, "x86-64-v4-vnni"},
                                 {64, "armv8-a", Architecture::arm64}};
 
-/// Null where there is no such level.
+/// Returns the level of this number; null if there is none.
 constexpr const Level *numbered(int64_t number) {
   for (const Level &level : all)
     if (level.number == number)

@@ -32,13 +32,13 @@ public:
   /// Makes the parent folders too.
   void addFile(std::string_view path, std::vector<uint8_t> bytes);
   void addFile(std::string_view path, std::string_view text);
-  /// Unlike addFile(): those who have the file open see it.
+  /// Overwrites a file in place: unlike after addFile(), readers that have it open see it.
   void overwriteFile(std::string_view path, std::string_view text);
-  /// The time of a file's last change.
+  /// Sets the time of a file's last change.
   void setModified(std::string_view path, int64_t ns);
   void addFolder(std::string_view path);
   void addLink(std::string_view path, std::string_view target);
-  /// A file or a whole folder.
+  /// Removes a file or a whole folder.
   void remove(std::string_view path);
   void setFaults(std::string_view path, Faults faults);
   /// Readers of `path` wait until release(path).
@@ -81,9 +81,9 @@ private:
   };
 
   bool isWithinRoots(const std::string &name) const;
-  /// Empty for links in a circle. Knows no roots.
+  /// Resolves links in a name; empty if they lead in a circle. Knows no roots.
   std::string withoutLinks(std::string name) const;
-  /// The path without links; checks the roots. Call with the lock held.
+  /// Resolves links in a path and checks the roots. Call with the lock held.
   Result<std::string> resolve(std::string_view path, const char *action) const;
   Result<const Node *> find(std::string_view path, const char *action) const;
   Node &put(const std::string &path);

@@ -59,7 +59,7 @@ struct Mapping {
 class OpenFile {
 public:
   virtual ~OpenFile();
-  /// When it was opened.
+  /// Returns the file's properties at the time when it was opened.
   virtual FileInfo info() const = 0;
   /// Fails with Code::Io if size or time are no longer those of info(): what was read from
   /// it may be partly of before and partly of after.
@@ -75,7 +75,7 @@ class NewFile {
 public:
   virtual ~NewFile();
   virtual Status append(std::span<const uint8_t> bytes) = 0;
-  /// Puts it in its place, durably: readers see the old file or the whole new one.
+  /// Puts the file in its place, durably: readers see the old file or the whole new one.
   virtual Status finish() = 0;
 };
 

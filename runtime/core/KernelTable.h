@@ -12,7 +12,7 @@ namespace penstock::runtime {
 
 /// `pst_kernel_args::stop` of calls that nobody stops.
 inline constexpr uint8_t neverStops = 0;
-/// `flag` as kernels read it.
+/// Returns `flag` as kernels read it.
 inline const volatile uint8_t *stopOf(const std::atomic<bool> &flag) {
   static_assert(sizeof flag == 1 && std::atomic<bool>::is_always_lock_free);
   return reinterpret_cast<const volatile uint8_t *>(&flag);

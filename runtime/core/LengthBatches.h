@@ -45,9 +45,9 @@ public:
   int64_t positions() const { return int64_t(rows.size()); }
   /// Batches of an epoch, of all ranks, each once.
   int64_t batches() const { return batchCount; }
-  /// Samples in them.
+  /// Samples in these batches.
   int64_t samples() const { return sampleCount; }
-  /// Most samples in one.
+  /// Most samples in one batch.
   int64_t largest() const { return largestBatch; }
   uint64_t bytes() const { return 16 * rows.size() + buckets.size() * sizeof(Bucket); }
   /// Returns a fingerprint of lengths and rules: equal ones give the same batches.
@@ -63,7 +63,7 @@ public:
   /// The batch that is number `number` of an epoch, by the order in which they come; from
   /// batches() on the first ones again, at positions of their own.
   Batch batch(uint64_t seed, uint32_t epoch, int64_t number) const;
-  /// Samples in the batches before that. Takes O(number).
+  /// Samples in the batches before batch `number`. Takes O(number).
   int64_t samplesBefore(uint64_t seed, uint32_t epoch, int64_t number) const;
   /// The batch that has a position, whether it is delivered or not.
   Batch batchAt(int64_t position) const;

@@ -12,7 +12,7 @@ namespace penstock::runtime {
 /// where there is no memory. freeMemory() with the same size gives them back.
 /// Thread-safe.
 uint8_t *allocateMemory(size_t size);
-/// Pieces of 256 KiB and more go back to the system at once. Null is allowed.
+/// Frees memory; null is allowed. Pieces of 256 KiB and more go back to the system at once.
 void freeMemory(uint8_t *bytes, size_t size);
 
 } // namespace penstock::runtime

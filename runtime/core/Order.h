@@ -76,7 +76,7 @@ public:
   int64_t batches(int64_t positions, bool keepLast) const;
   /// Samples of this rank in a batch.
   int64_t samples(int64_t batch, int64_t positions) const;
-  /// The position of one of them.
+  /// The position of a sample in a batch of this rank.
   int64_t position(int64_t batch, int64_t slot) const {
     return start + batch * global + slot * world + offset;
   }

@@ -40,7 +40,7 @@ public:
   bool ok() const { return state.index() == 0; }
   explicit operator bool() const { return ok(); }
 
-  /// Only when ok().
+  /// Call only when ok().
   T &operator*() {
     assert(ok());
     return *std::get_if<0>(&state);
@@ -52,7 +52,7 @@ public:
   T *operator->() { return &**this; }
   const T *operator->() const { return &**this; }
 
-  /// Only when not ok().
+  /// Call only when not ok().
   Error &error() {
     assert(!ok());
     return *std::get_if<1>(&state);

@@ -51,7 +51,7 @@ public:
   /// host's untouched, until an event that is recorded later is done.
   virtual Status copyToDevice(void *device, const void *host, size_t bytes) = 0;
   virtual Status copyToHost(void *host, const void *device, size_t bytes) = 0;
-  /// Within the device. The two do not overlap.
+  /// Queue a copy within the device. The two must not overlap.
   virtual Status copy(void *to, const void *from, size_t bytes) = 0;
   /// Queue the writing of zeros.
   virtual Status clear(void *device, size_t bytes) = 0;

@@ -49,7 +49,7 @@ struct Picture {
   uint32_t width = 0;
   PixelFormat format = PixelFormat::Rgb;
 };
-/// InvalidArgument where a side is not one of 1 ... 65,500 pixels.
+/// Returns InvalidArgument unless both sides are 1 ... 65,500 pixels.
 Status checkSides(const Picture &picture);
 
 /// The decoder of a JPEG file's entropy-coded data: ours, or libjpeg's, by the reason.

@@ -33,8 +33,7 @@ Result<ImageInfo> probeImage(std::span<const uint8_t> bytes, const ImageLimits &
 /// unknown.
 const char *nameOfFormat(std::span<const uint8_t> bytes);
 
-/// Corrupt where a side is 0, Limit where the pixels are too many; `format` is
-/// for the message.
+/// Returns Corrupt if a side is 0, Limit if the pixels are too many; `format` is for the message.
 Status checkImageSize(const std::string &format, uint64_t width, uint64_t height,
                       const ImageLimits &limits);
 

@@ -16,11 +16,11 @@ namespace penstock::runtime {
 /// ImageOps.exif_transpose gives.
 class Orientation {
 public:
-  /// 1 ... 8; anything else counts as 1.
+  /// \param exif  1 ... 8; anything else counts as 1.
   explicit Orientation(int exif);
 
   bool isUpright() const { return !transposed && !flipsRows && !flipsColumns; }
-  /// The stored image's width is the upright one's height.
+  /// Returns whether the stored image's width is the upright one's height.
   bool isTransposed() const { return transposed; }
 
   /// Returns the region of the stored image, of `height` rows and `width` columns, that a region of

@@ -20,9 +20,9 @@ struct Planes {
   Region chroma; ///< in samples of a chroma plane
   bool halvesRows = false, halvesColumns = false;
 
-  /// Y, Cb, Cr.
+  /// Returns the region of plane Y, Cb or Cr.
   const Region &part(size_t plane) const { return plane == 0 ? luma : chroma; }
-  /// Bytes from row to row, a multiple of 16: a GPU copies so many at a time.
+  /// Bytes from row to row, a multiple of 16, the size of a GPU's copies.
   size_t stride(size_t plane) const { return (size_t(part(plane).width) + 15) / 16 * 16; }
   /// The planes lie one behind the other, each at a multiple of 64.
   size_t offset(size_t plane) const {

@@ -26,11 +26,11 @@ public:
     std::string column = {};
     char separator = ',';
   };
-  /// Folders in the order of their names, each before the folders in it.
+  /// Lists images. Folders come in the order of their names, each before the folders in it.
   static Result<Listing> make(FileSystem &files, const Options &options);
 
   size_t count() const { return images.size(); }
-  /// Below the folder, "cat/1.jpg", or "train-0.tar:cat/1.jpg".
+  /// Returns the name below the folder, "cat/1.jpg", or "train-0.tar:cat/1.jpg".
   std::string name(size_t image) const;
   /// Returns the size and time of an image: of a tar file's member, or a file.
   Result<FileInfo> info(FileSystem &files, size_t image) const;

@@ -9,7 +9,7 @@
 
 namespace penstock::runtime {
 
-/// ustar; names that do not fit get an extended header of pax before it. Owner
+/// Returns a header of ustar; names that do not fit get an extended header of pax before it. Owner
 /// and group are 0, the mode is 0644: the bytes depend on the arguments only.
 std::vector<uint8_t> tarHeader(std::string_view name, uint64_t size, int64_t modifiedSeconds);
 /// Zeros from the end of contents of this size to the next header.

@@ -55,8 +55,8 @@ public:
   virtual const void *onHost(size_t output) const = 0;
   /// The session's CUDA stream.
   virtual void *stream() const = 0;
-  /// Says that work which is queued on a CUDA stream uses outputs on a device: their memory is
-  /// written again behind it. Without a call, the session's stream counts. Any thread.
+  /// Marks outputs on a device as used by the work queued on a CUDA stream: their memory is written
+  /// again behind it. Without a call, the session's stream counts. Any thread.
   virtual void usedOn(void *stream) = 0;
 };
 

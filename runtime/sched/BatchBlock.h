@@ -24,7 +24,7 @@ public:
   /// Bytes for `count` samples, of the host's memory and of the device's.
   static uint64_t bytesFor(const Layout &layout, int64_t count);
   static uint64_t deviceBytesFor(const Layout &layout, int64_t count);
-  /// Memory of the host that `device` copies to fast. Null where there is none.
+  /// Makes a block in memory of the host that `device` copies to fast. Null if there is none.
   static std::unique_ptr<BatchBlock> make(std::shared_ptr<const Layout> layout, int64_t count,
                                           std::shared_ptr<Device> device);
   ~BatchBlock();
@@ -42,11 +42,11 @@ public:
   uint8_t *output(size_t output, int64_t slot) const {
     return base + outputOffsets[output] + slot * outputStrides[output][nAxis(output)];
   }
-  /// The place and the strides of a sample in an output's buffer, whose axes are those of the
-  /// output without `n`, as they stand in memory.
+  /// Points `tensor` at a sample in an output's buffer, with its strides; the axes are those of the
+  /// output without `n`, in the order of memory.
   void bind(size_t output, int64_t slot, pst_tensor &tensor) const;
-  /// Extents of ragged samples; [slot] until compact(), offsets after it. Of outputs that are
-  /// filled up they stay extents, with the longest behind them.
+  /// Extents of ragged samples; [slot] until compact(), offsets after it. Padded outputs keep
+  /// extents, with the longest behind them.
   int64_t *lengths(size_t output) const {
     return reinterpret_cast<int64_t *>(base + lengthOffsets[output]);
   }
@@ -62,7 +62,7 @@ public:
   /// Returns the bytes of an output that are delivered, after compact().
   int64_t deliveredBytes(size_t output, int64_t count) const;
   std::vector<OutputView> views(int64_t count) const;
-  /// An output, or a copy of it, in the host's memory. Null where the device does not give it.
+  /// Returns an output, or a copy of it, in the host's memory. Null if the copy failed.
   const uint8_t *onHost(size_t output, int64_t count) const;
   /// See Batch::contentHash().
   uint64_t contentHash(int64_t slot, int64_t count) const;
@@ -105,7 +105,7 @@ public:
   static Result<std::shared_ptr<BlockPool>> make(std::shared_ptr<const Layout> layout,
                                                  int64_t samples, int blocks, int64_t most,
                                                  std::shared_ptr<Device> device);
-  /// Null where all are in use, and there may be no more.
+  /// Takes a free block; null if all are in use, and there may be no more.
   std::unique_ptr<BatchBlock> take();
   /// Calls back, without this pool's lock.
   void giveBack(std::unique_ptr<BatchBlock> block);

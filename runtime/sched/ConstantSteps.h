@@ -21,7 +21,7 @@ public:
   /// Returns whether the results of step `number`, whose inputs are bound, are there. Where they
   /// are, or shall be kept, they lie in `outputs` and in the sample's buffers then.
   bool find(size_t number, std::span<const int64_t> scalars, std::span<pst_tensor> outputs);
-  /// The step that find() was asked for last was run.
+  /// Marks the step that find() was asked for last as run.
   void keep(size_t number) { steps[number].isMade = steps[number].isKept; }
 
 private:

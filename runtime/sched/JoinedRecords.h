@@ -38,7 +38,7 @@ public:
   /// `to`: memory for each of `slots`, in their order. A slot's entry of the states is one behind
   /// its number.
   JoinedRecords(const std::vector<int64_t> &slots, size_t steps, uint8_t *to);
-  /// The sample of `slot` takes another step, whose record lies at `record` on the device.
+  /// Adds a step to the sample of `slot`, whose record lies at `record` on the device.
   void add(int64_t slot, const void *record, uint32_t body, const TouchedMemory &touched);
 
 private:

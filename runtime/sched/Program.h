@@ -54,11 +54,11 @@ struct Program {
   size_t slots() const { return block.size(); }
   size_t rowCount() const { return tree().rows.size(); }
   size_t mediaCount() const { return tree().media.size(); }
-  /// Null where the plan's row is of no table of the caller's.
+  /// Returns the caller's table of a row of the plan; null if it is none of the caller's.
   const ExternalSource *external(size_t row) const {
     return tables->external(tree().rows[row]->source);
   }
-  /// Samples wait for bytes.
+  /// Returns whether samples wait for bytes.
   bool fetches() const { return mediaCount() > 0 || hasExternal; }
   int64_t positions() const { return order->positions(); }
   /// Returns the positions in an epoch from its start, padding included.

@@ -11,8 +11,8 @@
 
 namespace penstock::runtime {
 
-/// The extents that a sample's block gives a buffer, and its strides but those of an output. False
-/// where they exceed its bounds.
+/// Sets a buffer's extents by a sample's block, and its strides but for an output's. False if
+/// extents exceed their bounds.
 [[nodiscard]] bool shapeByBlock(const Layout &layout, const plan::PlanT &tree, int buffer,
                                 const int64_t *block, pst_tensor &tensor, Failure &failure);
 
@@ -33,12 +33,12 @@ public:
 
   // Inline: called for each step of each sample.
 
-  /// The extents and strides that the block gives.
+  /// Sets the extents and strides that the block gives.
   bool shape(int buffer, Failure &failure) {
     return layout.buffers[size_t(buffer)].isStatic ||
            shapeByBlock(layout, tree, buffer, block, tensors[size_t(buffer)], failure);
   }
-  /// Room for a temporary or a decoded region; null where there is none.
+  /// Takes room for a temporary or a decoded region; null if there is none.
   uint8_t *storageFor(Work &work, int64_t slot, const BufferLayout &buffer, int64_t bytes);
   void bindOutputs(Work &work, int64_t slot, int stage);
   /// Returns a step's input, of this sample, a peer or all samples. Of all, it is valid until the

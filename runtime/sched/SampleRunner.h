@@ -24,7 +24,7 @@ public:
   /// rows that the sample needs (substitutes where attempts say so). False where
   /// it was stopped (Work::stop); so do the stages then.
   [[nodiscard]] bool select(Work &work, int64_t slot);
-  /// A hint: firstStage() of this selected slot comes next.
+  /// Prefetches for firstStage() of this selected slot, which comes next.
   void prefetch(Work &work, int64_t slot) const;
   /// Fields, headers, setup, decoding and the steps of stage 0, from bytes that
   /// are in `work.media()`. Everything goes to the slot's place in the batch.
@@ -32,16 +32,16 @@ public:
   /// The steps of a stage >= 1; every sample of `work` has passed the last one.
   [[nodiscard]] bool laterStage(Work &work, int64_t slot, int stage, Failure &failure);
 
-  /// Times and counts since the last call.
+  /// Returns the times and counts since the last call.
   Costs takeCosts();
-  /// For how many samples the times of the next one stand; 0: it is not timed.
+  /// Sets the number of samples that the next one's times stand for; 0: it is not timed.
   void setTimed(int64_t samples) { timed = samples; }
 
 private:
   bool fields(Work &work, int64_t slot, Failure &failure);
   bool runSetup(const Work &work, Failure &failure);
   bool runStage(Work &work, int64_t slot, int stage, Failure &failure);
-  /// Lengths that kernels of the stage have found, against their limits.
+  /// Runs a step of a sample: binds its inputs and outputs, and runs its kernel or codec.
   bool runStep(Work &work, int64_t slot, const StepLayout &step, Failure &failure);
   /// Runs a step whose tensors and scalars are bound. A step that `isMade` takes its memory all the
   /// same: whether a sample has enough must not depend on the thread.

@@ -34,7 +34,7 @@ public:
   static Result<std::unique_ptr<Session>> open(std::shared_ptr<const Plan> plan,
                                                std::shared_ptr<const KernelTable> kernels,
                                                SessionOptions options);
-  /// close()
+  /// Calls close().
   ~Session();
   Session(const Session &) = delete;
   Session &operator=(const Session &) = delete;
@@ -76,8 +76,8 @@ public:
   /// The level of batches that are begun from now on.
   std::string transfer() const;
 
-  /// The rows of the batch that comes after those that were given before, at most the
-  /// batch size; none: the epoch ends there. Only where rows come from the caller.
+  /// Appends a batch of these rows behind the ones given before, at most the batch size; none: the
+  /// epoch ends there. Only where rows come from the caller.
   Status giveRows(std::vector<int64_t> rows);
 
   /// Returns the position of the next call of next(), as a line of text. Restoring it gives the
@@ -108,7 +108,7 @@ public:
   int64_t tableLength() const; ///< rows of the table of `for`
   /// The names of the classes that labels of this table number; empty where there are none.
   std::vector<std::string> classNames() const;
-  /// A text of one of its rows. Any thread.
+  /// Returns a text of a row of this table. Any thread.
   Result<std::string> rowText(int64_t row, std::string_view column) const;
   int64_t batchSize() const; ///< of this rank
   /// Batches of this rank in an epoch that starts at position 0; -1 where rows come

@@ -22,8 +22,8 @@ struct LoadedPlan {
   std::shared_ptr<const Layout> layout;
   std::shared_ptr<DeviceProgram> device;
 };
-/// Errors: InvalidArgument where it wants a device, and `options` have none; those of
-/// Layout::make() and DeviceProgram::load().
+/// Loads a plan for the session. Errors: InvalidArgument if it wants a device, and `options` have
+/// none; those of Layout::make() and DeviceProgram::load().
 Result<LoadedPlan> loadPlan(std::shared_ptr<const Plan> plan,
                             std::shared_ptr<const KernelTable> kernels,
                             const std::vector<DeviceImage> &deviceCode,

@@ -31,10 +31,10 @@ struct SessionState {
   /// none, an epoch ends.
   std::deque<std::vector<int64_t>> asked;
 
-  /// `withAsked`: or else these are to be given again.
+  /// Returns the state as text; with rows that were asked for and not delivered if `withAsked`.
   std::string text(bool withAsked = true) const;
   static Result<SessionState> parse(std::string_view text);
-  /// InvalidArgument where a session with `own` cannot go on from here.
+  /// Returns InvalidArgument if a session with `own` cannot go on from here.
   Status checkAgainst(const SessionState &own, const std::string &pipelineName) const;
   /// Takes over what the session with `own` has of its own: rank and world, to whose share of the
   /// samples the count of bad ones is brought, and what checkAgainst() compares.

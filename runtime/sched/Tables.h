@@ -51,19 +51,19 @@ public:
   /// The table of a caller, whose rows are read as a whole: nothing of what follows up to
   /// video() is called for it. Null for all others.
   const ExternalSource *external(int source) const { return tables[size_t(source)].external; }
-  /// A scalar field as a slot holds it.
+  /// Returns a scalar field as a parameter of the block holds it.
   Result<int64_t> scalar(int source, int64_t row, int column) const;
   /// The extent of a tensor field's axis. Never blocks.
   Result<int64_t> extent(int source, int64_t row, int column, int axis) const;
   /// A tensor field, with storageSlack readable bytes behind it: in memory that
   /// lives as long as this, or in `scratch`.
   Status tensor(int source, int64_t row, int column, Buffer &scratch, pst_tensor &out) const;
-  /// A hint: scalar() or tensor() will be called within microseconds.
+  /// Prefetches a field for scalar() or tensor(), which will be called within microseconds.
   void prefetch(int source, int64_t row, int column) const {
     const Table &table = tables[size_t(source)];
     table.source->prefetch(row, table.columns[size_t(column)]);
   }
-  /// A bytes field. May block on files.
+  /// Reads a bytes field. May block on files.
   Status fetch(int source, int64_t row, int column, Buffer &out) const;
   /// Returns the file of a bytes field, to read parts of it, as Source::place().
   Result<MediaPlace> place(int source, int64_t row, int column) const;
@@ -81,7 +81,7 @@ public:
   VideoCounts videoCounts() const;
   /// Returns the checkpoints of a source's JPEG files; null if it has none.
   Checkpoints *checkpoints(int source) const { return tables[size_t(source)].checkpoints.get(); }
-  /// Most memory that they take; those that are made wait in it to be written.
+  /// Most bytes of memory that checkpoints take; new ones wait in it to be written.
   uint64_t checkpointBytes() const;
   /// Keeps the checkpoints that were made; blocks.
   void saveCheckpoints() const;

@@ -33,7 +33,7 @@ struct Encoded {
   VideoReading reading = VideoReading::Packets;
   bool isIndexFound = false; ///< its index was there before
 
-  /// The file where it is read in parts; null otherwise.
+  /// Returns the file if it is read in parts; else null.
   const MediaFile *parts() const {
     return file && reading == VideoReading::Packets ? static_cast<const MediaFile *>(file.get())
                                                     : nullptr;

@@ -26,13 +26,13 @@ public:
   /// Gets the number of the thread that runs it, 0 ..< count().
   using Task = std::function<void(int worker)>;
 
-  /// Limit where the system starts no more threads; those that it did end again.
+  /// Starts threads. Limit if the system gives no more; the started ones end again.
   static Result<std::unique_ptr<Workers>> start(int count);
-  /// stop()
+  /// Calls stop().
   ~Workers();
 
   int count() const { return int(threads.size()); }
-  /// Any thread, tasks included. After stop(), the task is dropped.
+  /// Queues a task. Any thread, tasks included. After stop(), the task is dropped.
   void submit(uint64_t rank, Task task);
   /// Waits for the running tasks, drops the others, and ends the threads.
   /// Idempotent; not from a task.

@@ -36,10 +36,10 @@ using TarRead = std::function<Result<std::span<const uint8_t>>(uint64_t at, size
 class TarReader {
 public:
   TarReader(uint64_t fileSize, TarRead read) : fileSize(fileSize), read(std::move(read)) {}
-  /// All of it in memory.
+  /// Reads a tar file in memory.
   explicit TarReader(std::span<const uint8_t> bytes);
 
-  /// False behind the last member: two blocks of zeros, or the end of the file.
+  /// Reads the next member. False behind the last one: two blocks of zeros, or the end of the file.
   Result<bool> next(TarMember &member);
 
 private:

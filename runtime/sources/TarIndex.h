@@ -51,7 +51,7 @@ public:
   /// Takes the bytes of a cache file, if they are whole and of these shards.
   static Result<TarIndex> parse(Mapping mapping, const std::vector<std::string> &paths);
 
-  /// False when a shard has another size or time than when it was read.
+  /// Returns false if a shard has another size or time than when it was read.
   bool isCurrent(FileSystem &files) const;
   /// The latest change of any shard.
   int64_t lastChangeNs() const;

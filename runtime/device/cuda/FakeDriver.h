@@ -60,7 +60,7 @@ public:
 
   const Driver &table() const { return functions; }
 
-  /// The call number `call`, from 0, of a function ("memAlloc") returns `code`, and does nothing.
+  /// Makes call number `call`, from 0, of a function ("memAlloc") return `code`, and do nothing.
   void fail(const std::string &function, int call, int code);
   /// Returns the number of calls of each function.
   std::map<std::string, int> calls() const;

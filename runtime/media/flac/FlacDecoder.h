@@ -22,7 +22,7 @@ public:
   /// Decodes the frames that hold what is wanted, whose checksums must be right, and the last
   /// one of the file, so that one that is cut off is found whatever is wanted.
   Status decode(FlacFile &file, MediaBytes &bytes, const SoundTarget &target);
-  /// The last frame alone.
+  /// Checks the last frame alone.
   Status checkEnd(FlacFile &file, MediaBytes &bytes);
 
 private:

@@ -27,7 +27,7 @@ public:
 
   /// Returns whether it begins as FLAC files do, behind a tag of ID3v2, if there is one.
   static Result<bool> is(MediaBytes &file);
-  /// Errors: Unsupported; Truncated; Corrupt; those of reading.
+  /// Opens a file. Errors: Unsupported; Truncated; Corrupt; those of reading.
   static Result<FlacFile> open(MediaBytes &file);
 
   uint32_t channels() const { return uint32_t(info[12] >> 1 & 7) + 1; }
@@ -41,12 +41,12 @@ public:
 
   /// Returns the frame in which a sample lies, or the last one before it. Reads parts of the file.
   Result<FlacFrame> find(int64_t sample);
-  /// The first one.
+  /// Returns the first frame.
   const FlacFrame &start() const { return begin; }
   /// Returns the end of the frames that hold the samples before `sample`: the end of the file for
   /// all.
   Result<uint64_t> endOf(int64_t sample);
-  /// The bytes of the frames that hold these samples, and of the last one.
+  /// Adds the ranges of the frames that hold these samples, and of the last frame.
   Status parts(int64_t low, int64_t high, std::vector<ByteRange> &parts);
   uint64_t size() const { return file->size(); }
 
@@ -58,11 +58,11 @@ private:
   /// The first frame from `from` on that lies before `to` and begins with a sample in `low` to
   /// before `high`.
   Result<std::optional<FlacFrame>> next(uint64_t from, uint64_t to, int64_t low, int64_t high);
-  /// The last such one.
+  /// Returns the last such frame.
   Result<std::optional<FlacFrame>> last(uint64_t from, uint64_t to, int64_t low, int64_t high);
   /// Counts the samples of a file whose header does not.
   Status count();
-  /// More than its samples take without any coding.
+  /// Upper bound of a frame's bytes: more than its samples take without any coding.
   uint64_t longestFrame() const;
   uint32_t smallestBlock() const { return uint32_t(info[0]) << 8 | info[1]; }
   uint32_t largestBlock() const { return uint32_t(info[2]) << 8 | info[3]; }

@@ -28,8 +28,8 @@ public:
   CheckpointBuilder(FileSystem &files, std::string path, std::vector<std::string> &warnings,
                     std::chrono::milliseconds interval = std::chrono::seconds(5));
 
-  /// Any thread. The error is that of a file that cannot be written; the record
-  /// is held nevertheless.
+  /// Adds a record. Any thread. The error is that of a file that cannot be written; the record is
+  /// held nevertheless.
   Status add(CheckpointRecord record);
   /// Returns the entries that are on disk by now. Any thread.
   std::shared_ptr<const Files> known() const;

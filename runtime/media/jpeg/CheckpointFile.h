@@ -49,10 +49,10 @@ enum class CheckpointState : uint8_t {
   Unreadable ///< a header that is damaged, or of a kind that is not read
 };
 inline constexpr size_t checkpointStateCount = 10;
-/// For people: "progressive or arithmetic coding".
+/// Returns words for people: "progressive or arithmetic coding".
 const char *describe(CheckpointState state);
 
-/// One number for a file under its name, of this size and time.
+/// Returns a number that identifies a file by its name, size and time.
 uint64_t checkpointName(std::string_view name, uint64_t fileSize, int64_t modifiedNs);
 
 /// An entry and its checkpoints as they are stored: for each a u32, the bit, and
@@ -65,7 +65,7 @@ struct CheckpointRecord {
 /// Makes records. One object serves one thread and keeps its memory.
 class CheckpointMaker {
 public:
-  /// Never fails: a file without checkpoints has a state that says why.
+  /// Makes the record of a file. Never fails: without checkpoints, its state has the reason.
   CheckpointRecord make(std::span<const uint8_t> file, uint64_t name,
                         const ImageLimits &limits = {});
 
@@ -80,12 +80,12 @@ private:
 /// opening reads the entries only.
 class CheckpointFile {
 public:
-  /// Errors: Corrupt for a file that is damaged, cut off, or of another kind; Unsupported
-  /// for another version.
+  /// Parses a sidecar. Errors: Corrupt for a file that is damaged, cut off, or of another kind;
+  /// Unsupported for another version.
   static Result<CheckpointFile> parse(Mapping mapping);
 
   std::span<const CheckpointEntry> entries() const;
-  /// Null where there is none of a file with this checksum and size.
+  /// Returns the entry of a file with this checksum and size; null if there is none.
   const CheckpointEntry *find(uint64_t checksum, uint64_t fileSize) const;
   /// The stored checkpoints of one of entries(); empty where they are damaged.
   std::span<const uint8_t> points(const CheckpointEntry &entry) const;
@@ -96,7 +96,7 @@ private:
   Mapping mapping;
 };
 
-/// False where there are no checkpoints, or not as many as there should be.
+/// Unpacks the checkpoints of an entry. False if there are none, or not as many as there should be.
 bool unpack(const CheckpointEntry &entry, std::span<const uint8_t> points, EntropyIndex &index);
 
 /// An entry somewhere, to be written.

@@ -15,7 +15,7 @@ HWY_INLINE uint64_t load64(const uint8_t *from) {
   return __builtin_bswap64(value);
 }
 
-/// At least 56 bits are valid afterwards.
+/// Refills the bits: at least 56 are valid afterwards.
 HWY_INLINE void refill(BitReader &in) {
   in.bits |= load64(in.next) >> in.count;
   in.next += (63 - in.count) >> 3;

@@ -34,7 +34,7 @@ public:
     const EntropyIndex *index = nullptr;
   };
 
-  /// Stands before the first MCU then. All arguments must outlive the decoding.
+  /// Begins a scan, before its first MCU. All arguments must outlive the decoding.
   void begin(std::span<const uint8_t> file, const ScanLayout &layout, HuffmanCache &tables,
              const EntropyKernels &kernels, Options options);
 

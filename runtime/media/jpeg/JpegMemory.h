@@ -31,7 +31,7 @@ public:
   /// must be destroyed before this object. Sets `info.client_data` to this.
   void install(jpeg_decompress_struct &info);
 
-  /// An image that needs more fails with JERR_OUT_OF_MEMORY.
+  /// Sets the limit of an image, which fails with JERR_OUT_OF_MEMORY beyond it.
   void setLimit(uint64_t bytes) { limit = bytes; }
   /// Most bytes that one image took, and the bytes held now.
   uint64_t peakBytes() const { return peak; }

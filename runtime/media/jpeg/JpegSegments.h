@@ -50,7 +50,7 @@ class JpegSegments {
 public:
   enum class Next { Scan, End, Odd };
 
-  /// For a file that probeJpeg() took. Keeps its memory from file to file.
+  /// Begins a file that probeJpeg() took. Keeps its memory from file to file.
   void begin(std::span<const uint8_t> file);
   /// Reads on to the next scan header, or the end of the image.
   Next next();
@@ -59,7 +59,7 @@ public:
 
   const JpegFrame &frame() const { return theFrame; }
   const JpegScanHeader &scan() const { return theScan; }
-  /// Null where there is none.
+  /// Returns a Huffman code; null if the file has none.
   const HuffmanCode *dcCode(size_t number) const;
   const HuffmanCode *acCode(size_t number) const;
   const QuantisationTable *quantisation(size_t number) const;

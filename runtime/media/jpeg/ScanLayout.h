@@ -35,7 +35,8 @@ struct ScanLayout {
   uint8_t first = 0, last = 63; // coefficients, of a progressive scan
   uint8_t high = 0, low = 0;    // its successive approximation
 
-  /// A scan of one component has MCUs of one block, whatever its factors.
+  /// Returns whether MCUs have blocks of several components; else an MCU is one block, whatever the
+  /// component's factors.
   bool interleaved() const { return componentCount > 1; }
   uint32_t mcuWidth() const { return 8u * (interleaved() ? maxHorizontal : 1); }
   uint32_t mcuHeight() const { return 8u * (interleaved() ? maxVertical : 1); }

@@ -50,7 +50,7 @@ inline constexpr HuffmanCode chrominanceCoefficients = {
     }};
 // clang-format on
 
-/// Number 0 is luminance's, 1 is chrominance's.
+/// Returns the code of luminance (0) or chrominance (1).
 inline const HuffmanCode &standardCode(bool isDc, size_t number) {
   if (isDc)
     return number == 0 ? luminanceDifferences : chrominanceDifferences;

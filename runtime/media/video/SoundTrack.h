@@ -32,7 +32,7 @@ public:
   /// Errors: Unsupported where there is no module, or the file is of a kind that it does not read;
   /// Corrupt; Limit; those of reading the file.
   static Result<std::vector<uint8_t>> index(MediaBytes &file, const ImageLimits &limits);
-  /// Corrupt where the index is damaged, of another FFmpeg, or of another kind of processor.
+  /// Opens an index. Corrupt if it is damaged, of another FFmpeg, or of another kind of processor.
   static Result<std::shared_ptr<const SoundTrack>> open(std::span<const uint8_t> index);
   ~SoundTrack();
   SoundTrack(const SoundTrack &) = delete;

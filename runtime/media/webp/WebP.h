@@ -18,7 +18,7 @@ struct WebPInfo {
   uint8_t orientation = 1; ///< of a chunk EXIF
 };
 
-/// Never reads outside `bytes`.
+/// Reads the header. Never reads outside `bytes`.
 Result<WebPInfo> probeWebP(std::span<const uint8_t> bytes, const ImageLimits &limits = {});
 
 /// Lossy and lossless, as Pillow's convert("RGB") and convert("L"): alpha is
