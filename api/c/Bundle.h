@@ -21,8 +21,8 @@ struct Bundle {
       settings; ///< of parameters, when it was compiled
 
   bool has(const std::string &target) const;
-  /// The programs for the highest level that this machine offers. Unsupported where
-  /// all are higher.
+  /// Returns the programs for the highest level that this machine offers. Unsupported if all are
+  /// higher.
   runtime::Result<std::vector<Compiled>> take();
 
   /// Replaces the file in one step. The error names it.

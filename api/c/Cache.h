@@ -22,7 +22,7 @@ namespace penstock::api {
 /// used for long are removed (runtime/core/CacheFolder.h).
 class Cache {
 public:
-  /// `folder` empty: a cache that never hits and keeps nothing.
+  /// \param folder  empty: a cache that never hits and keeps nothing.
   Cache(std::string folder, const CompileRequest &request, const std::string &target);
 
   std::optional<Compiled> find() const;

@@ -73,7 +73,7 @@ struct Written {
 
 } // namespace penstock::api
 
-/// The doors of the compiler's library; the caller deletes the results.
+/// Entry points of the compiler's library; the caller deletes the results.
 extern "C" __attribute__((visibility("default"))) penstock::api::Compilation *
 penstock_start_compilation(const penstock::api::CompileRequest &request);
 /// As pst_format(); of the request, only text and file name count.

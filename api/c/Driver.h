@@ -51,7 +51,7 @@ private:
   void readName();
   void readParameters();
   bool runTo(Stage stage);
-  /// False after errors; there is one then.
+  /// Runs passes. False after errors, of which at least one is reported.
   bool run(mlir::PassManager &passes, Stage stage);
   bool readsRows();
   bool makePlan();
@@ -62,7 +62,7 @@ private:
   std::optional<std::string> compileCuda(Stage stage, const std::string &architecture);
   /// Remembers the stages and outputs that the user has placed on a GPU.
   void noteGpu();
-  /// A pass's message, as one of ours.
+  /// Reports a pass's message as one of ours.
   void report(mlir::Diagnostic &diagnostic);
   dsl::SourceRange rangeOf(mlir::Location location) const;
 

@@ -45,7 +45,7 @@ std::vector<Parameter> readParameters(Reader &reader);
 void writeProgram(Writer &writer, const Compiled &compiled);
 Compiled readProgram(Reader &reader);
 
-/// The whole file; empty where it cannot be read.
+/// Returns the whole file; empty if it cannot be read.
 std::string readFile(const std::string &path);
 
 } // namespace penstock::api

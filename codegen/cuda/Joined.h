@@ -24,7 +24,7 @@ struct JoinedLaunch {
 /// cannot be one launch.
 mlir::FailureOr<llvm::MapVector<int64_t, JoinedLaunch>> joinedLaunches(mlir::ModuleOp module);
 
-/// The kernel that runs the steps of each sample.
+/// Prints the kernel that runs the steps of each sample.
 void printJoined(llvm::raw_ostream &os, const JoinedLaunch &launch,
                  const CudaPrinterOptions &options);
 

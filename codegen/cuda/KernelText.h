@@ -43,7 +43,7 @@ class KernelText {
 public:
   KernelText(llvm::raw_ostream &os, const CudaPrinterOptions &options) : os(os), options(options) {}
 
-  /// The kernel of a function, or its body for others to call, or both.
+  /// Prints the kernel of a function, or its body for others to call, or both.
   mlir::LogicalResult print(mlir::func::FuncOp function, bool isKernel, bool isBody);
 
 private:

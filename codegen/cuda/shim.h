@@ -75,7 +75,7 @@ static void pst_leave_block() {
 }
 static inline void __syncthreads() { pst_pause(PST_AT_BLOCK); }
 static inline void __syncwarp(unsigned = ~0u) { pst_pause(PST_AT_WARP); }
-/// Others of the sample run.
+/// Lets other threads of the sample run.
 static inline void __nanosleep(unsigned) { pst_pause(PST_AT_OTHERS); }
 /// There are two in pst_barrier(): before a block says that it has come, and when it believes that
 /// all have.
@@ -158,7 +158,7 @@ template <typename T> static __attribute__((noinline)) T __ldcv(const T *place) 
 
 //===--- instructions on bytes ------------------------------------------------------===//
 
-/// Four products of bytes, added to `sum`.
+/// Adds four products of bytes to `sum`.
 static inline int __dp4a(int a, int b, int sum) {
   for (int i = 0; i < 32; i += 8)
     sum += (int)(signed char)(a >> i) * (signed char)(b >> i);

@@ -10,9 +10,9 @@
 
 namespace penstock::transforms {
 
-/// In the words of remarks: `u8[h=224, w=224, c=3:rgb]`.
+/// Returns a type in the words of remarks: `u8[h=224, w=224, c=3:rgb]`.
 std::string typeText(mlir::Value tensor);
-/// `3 x h x w bytes`.
+/// Returns a size in the words of remarks: `3 x h x w bytes`.
 std::string bytesOf(mlir::Value tensor);
 
 /// For each kernel of a plan: what it holds, each tensor that goes in (with its

@@ -20,7 +20,7 @@ struct Unit {
   double denominator;
 };
 
-/// Null if there is no such unit.
+/// Returns a unit by its name; null if there is none.
 const Unit *findUnit(std::string_view name);
 std::span<const Unit> allUnits();
 

@@ -41,7 +41,7 @@ public:
   class Report {
   public:
     Report &note(SourceRange range, std::string message);
-    /// At most one per message; a second one replaces the first.
+    /// Sets the hint of a message; a second one replaces the first.
     Report &hint(std::string text);
 
   private:

@@ -13,7 +13,7 @@ namespace penstock::dsl {
 /// Each takes the token's text and its range, and reports errors.
 int64_t intValue(std::string_view text, SourceRange range, Diagnostics &diagnostics);
 double floatValue(std::string_view text, SourceRange range, Diagnostics &diagnostics);
-/// With the quotes; an unclosed text may lack the second.
+/// Takes the text with its quotes; an unclosed one may lack the second.
 std::string stringValue(std::string_view text, SourceRange range, Diagnostics &diagnostics);
 /// `25ms`, or `25 ms` after a repair.
 std::unique_ptr<QuantityLit> quantity(std::string_view text, SourceRange range,

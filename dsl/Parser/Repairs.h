@@ -15,8 +15,8 @@ namespace penstock::dsl {
 /// `25 ms`, `True` ...
 void repairHabits(TokenList &tokens, StatementLog &log, Diagnostics &diagnostics);
 
-/// `(` and `[` that are never closed. A word that opens a statement is the
-/// proof; `{` is left to the parser, which finds a better place.
+/// Reports `(` and `[` that are never closed. A word that opens a statement is the proof; `{` is
+/// left to the parser, which finds a better place.
 void repairBrackets(TokenList &tokens, StatementLog &log, Diagnostics &diagnostics);
 
 /// Warns of `size // 2`, which is `size` and a comment.

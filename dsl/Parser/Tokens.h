@@ -64,7 +64,7 @@ bool endsExpression(size_t type);
 class StatementLog {
 public:
   explicit StatementLog(const TokenList &tokens);
-  /// True the first time it is asked about the statement at this offset.
+  /// Returns true the first time it is asked about the statement at this offset.
   bool take(uint32_t offset);
   bool isTaken(uint32_t offset) const { return taken[statement(offset)]; }
 

@@ -21,9 +21,9 @@ public:
   static constexpr uint64_t most = 500'000;
 
   void beginPipeline() { pipelines.emplace_back(); }
-  /// An expression of `fn`; of the last pipeline where that is null.
+  /// Counts an expression of `fn`; of the last pipeline if that is null.
   void add(const FnDecl *fn) { ++bodyOf(fn).own; }
-  /// A call in it of one of `callees`; which one, only types can tell.
+  /// Counts a call in it of one of `callees`; which one, only types can tell.
   void addCall(const FnDecl *fn, const Name &name, const std::vector<const FnDecl *> &callees) {
     bodyOf(fn).calls.push_back({name, callees});
   }

@@ -15,7 +15,7 @@ namespace penstock::dsl {
 /// program: there is a tree for each number that a module had, no more than modules.
 class ParsedFiles {
 public:
-  /// Null if it is not here.
+  /// Returns the tree of a module; null if it is not here.
   std::shared_ptr<const File> find(const std::string &module, FileId id) const;
   void keep(std::shared_ptr<const File> file);
 

@@ -41,7 +41,7 @@ struct Tensor {
   std::vector<uint8_t> bytes;
 
   Tensor() = default;
-  /// All elements 0.
+  /// Makes a tensor of zeros.
   Tensor(DType type, std::vector<std::string> axes, std::vector<int64_t> extents);
 
   int64_t count() const;
@@ -51,9 +51,9 @@ struct Tensor {
   /// Row-major number of the element at `index`.
   int64_t offset(const std::vector<int64_t> &index) const;
 
-  /// Element by row-major number. A load widens exactly.
+  /// Returns an element by its row-major number. A load widens exactly.
   Scalar load(int64_t element) const;
-  /// A store rounds f16 and bf16 once, and makes any NaN the canonical one.
+  /// Sets an element. A store rounds f16 and bf16 once, and makes any NaN the canonical one.
   void store(int64_t element, const Scalar &value);
 };
 

@@ -53,7 +53,7 @@ struct RunOptions {
   void addTo(Command &command);
 };
 
-/// `--allow`, of every command that reads data.
+/// Adds `--allow`, of every command that reads data.
 void addAllow(Command &command, std::vector<std::string> &folders);
 /// The folders as the C API takes them; they point into `folders`.
 std::vector<const char *> pointersTo(const std::vector<std::string> &folders);

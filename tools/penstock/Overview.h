@@ -34,13 +34,13 @@ struct Overview {
 /// \param profile  of `run --profile`; null: none.
 Overview overviewOf(const nlohmann::ordered_json &graph, const nlohmann::ordered_json *profile);
 
-/// `text` in lines of at most `columns` characters; those after the first start with
+/// Returns `text` in lines of at most `columns` characters; those after the first start with
 /// `indent`.
 std::vector<std::string> wrapped(const std::string &text, size_t columns,
                                  const std::string &indent = "");
-/// In characters, 80 columns wide.
+/// Returns the picture as text, 80 columns wide.
 std::string overviewText(const Overview &overview);
-/// An SVG file.
+/// Returns the picture as an SVG file.
 std::string overviewSvg(const Overview &overview);
 
 } // namespace penstock::cli

@@ -17,7 +17,7 @@ namespace penstock::cli {
 int prepare(pst_prepare_options &options, const std::function<pst_status(pst_text **)> &work,
             const std::function<void(const nlohmann::ordered_json &)> &print, bool json);
 
-/// "1,234 bytes (0.50 %)"
+/// Returns a share as text: "1,234 bytes (0.50 %)".
 std::string share(uint64_t bytes, uint64_t ofBytes);
 
 } // namespace penstock::cli

@@ -26,7 +26,7 @@ private:
   std::chrono::steady_clock::time_point next;
 };
 
-/// "12,345" for people.
+/// Returns a number in groups of digits: "12,345".
 std::string grouped(int64_t number);
 /// Summarizes a whole run: rate, its limit, time per stage. For the end of a run.
 std::string summary(const pst_session *session);

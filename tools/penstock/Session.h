@@ -40,7 +40,8 @@ public:
   ~Interrupts();
   Interrupts(const Interrupts &) = delete;
 
-  /// From now on an interrupt calls this, once; one that came before has ended the process.
+  /// Makes an interrupt call `action`, once, from now on; one that came before has ended the
+  /// process.
   void whenSeen(std::function<void()> action);
   bool seen() const { return wasSeen; }
 

@@ -8,7 +8,7 @@ namespace penstock::cli {
 /// A closed standard stream must not become the first file that is opened. What
 /// cannot be written is seen at the end: a reader that has gone ends no program.
 void holdStandardStreams();
-/// The exit code, or, where results are lost, a message and that of an error.
+/// Returns the exit code, or, if results are lost, prints a message and returns that of an error.
 int finish(int exitCode);
 
 } // namespace penstock::cli

@@ -8,7 +8,7 @@
 
 namespace penstock::cli {
 
-/// In characters, 80 columns wide.
+/// Returns the costs as text, 80 columns wide.
 std::string transfersText(const nlohmann::ordered_json &transfers);
 
 } // namespace penstock::cli

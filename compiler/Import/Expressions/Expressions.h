@@ -69,13 +69,13 @@ private:
 
   // --- Scopes (Map.cpp, Window.cpp, Loops.cpp)
   Val evalMap(const dsl::MapExpr &map);
-  /// Over the elements of a window, or a few made from an element: one by one.
+  /// Maps over the elements of a window, or a few made from an element, one by one.
   Val mapSmall(const dsl::MapExpr &map, const std::vector<Val> &values);
   Val evalWindow(const dsl::WindowExpr &window);
   Val evalEach(const dsl::EachExpr &each);
   /// The first view's number, and how many there are.
   std::pair<int64_t, int64_t> viewsOf(const dsl::EachExpr &each);
-  /// `concat(each (...) { ... }, k)`.
+  /// Evaluates `concat(each (...) { ... }, k)`.
   Val joinEach(const dsl::EachExpr &each, const dsl::Name &axis);
   Val joined(const std::vector<Val> &views, const dsl::Name &axis, const dsl::EachExpr &each);
   pipe::SearchOp createSearch(int64_t tries, OwnedBlock body, OwnedBlock otherwise,
@@ -122,12 +122,12 @@ private:
 
   // --- Calls and draws (Calls.cpp, Distributions.cpp)
   Val evalCall(const dsl::CallExpr &call);
-  /// `f(x over [h, w])`: a reduction, or a function with a parameter of type `axes`.
+  /// Evaluates `f(x over [h, w])`: a reduction, or a function with a parameter of type `axes`.
   Val evalOver(const dsl::Name &name, std::vector<Argument> args, const dsl::AxisList &over,
                dsl::SourceRange range);
   /// \param function  `decode` takes types, such as `f32[k, f = 4]`.
   std::vector<Argument> evalArgs(const dsl::ArgList *args, const std::string &function = "");
-  /// A type where a value stands; nothing where it is none.
+  /// Evaluates a type where a value stands; nothing if it is none.
   std::optional<Val> evalType(const dsl::Expr &expr);
   Val callNamed(const dsl::Name &name, std::vector<Argument> args, dsl::SourceRange range);
   /// \param first  the first argument, whose unnamed fields ride along.
@@ -142,7 +142,7 @@ private:
   Val renamedBack(Val value, const std::vector<std::string> &renamed, const dsl::FnDecl &fn,
                   dsl::SourceRange range);
   Val callBody(const dsl::FnDecl &fn, Frame callee, dsl::SourceRange range);
-  /// A function over a record that no overload takes whole: field by field.
+  /// Calls a function over a record that no overload takes whole: field by field.
   std::optional<Val> callByField(const dsl::Name &name, const std::vector<const dsl::FnDecl *> &fns,
                                  const std::vector<Argument> &args);
   std::string showArgs(const std::vector<Argument> &args) const;

@@ -58,9 +58,9 @@ private:
   Val rename(Args args, dsl::SourceRange range);
   Val extend(Args args, dsl::SourceRange range);
   Val frames_(Args args, dsl::SourceRange range);
-  /// Brings numbers and tensors to one element type.
+  /// Converts numbers and tensors to one element type.
   void demandSameType(const std::string &what, std::vector<Val> &parts, dsl::SourceRange range);
-  /// Numbers, and tensors without axes, along an axis.
+  /// Stacks numbers, and tensors without axes, along an axis.
   Val stackNumbers(std::vector<Val> parts, const std::string &axis, dsl::SourceRange range);
   mlir::Value concatCounted(llvm::ArrayRef<mlir::Value> parts, const std::string &axis,
                             dsl::SourceRange range);
@@ -77,7 +77,7 @@ private:
                   const std::string &function);
   std::string smallAxis(const Argument &arg, const std::string &function);
   void orderKeys(mlir::Value &a, mlir::Value &b);
-  /// The middle one of an odd number of keys.
+  /// Returns the middle one of an odd number of keys.
   mlir::Value middleKey(const std::vector<mlir::Value> &keys);
   std::vector<mlir::Value> keysInOrder(std::vector<mlir::Value> keys);
   /// Places of the keys, in their order; of equal ones the earlier comes first.

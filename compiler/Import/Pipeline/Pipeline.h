@@ -15,7 +15,7 @@ public:
                  const dsl::SourceManager &sources, const ImportOptions &options,
                  const StaticParameters &staticParameters, dsl::Diagnostics &diagnostics);
 
-  /// Null after errors. Throws MakeStatic.
+  /// Imports a pipeline. Null after errors. Throws MakeStatic.
   mlir::OwningOpRef<mlir::ModuleOp> run(const dsl::PipelineDecl &pipeline);
   /// Returns whether a parameter's type leaves no choice: a range, a word.
   static bool isAlwaysStatic(const dsl::Param &param);
@@ -25,7 +25,7 @@ private:
   void bindParameters(const dsl::PipelineDecl &pipeline);
   Val bindParameter(const dsl::Param &param);
   Val parseParameter(const dsl::Param &param, const std::string &text);
-  /// Says of each parameter whether it is static, and why.
+  /// Adds a remark for each parameter: whether it is static, and why.
   void explainParameters(const dsl::PipelineDecl &pipeline, mlir::Operation *op);
 
   // --- Options, rows and the batch (Pipeline.cpp)

@@ -40,12 +40,12 @@ public:
   void enterCall(dsl::SourceRange range, const dsl::FnDecl &fn);
   /// Returns the place of a message about `range`: the user's line if it is in a library.
   dsl::SourceRange userRange(dsl::SourceRange range) const;
-  /// ` (train.pipe:7:8)`: the user's line at hand.
+  /// Returns the user's line at hand: ` (train.pipe:7:8)`.
   std::string userPlace() const;
 
   dsl::Diagnostics::Report error(dsl::SourceRange range, std::string message);
   [[noreturn]] void fail(dsl::SourceRange range, std::string message, std::string hint = {});
-  /// `flip` over axis `ww`, which its input does not have.
+  /// Reports `flip` over axis `ww`, which its input does not have.
   [[noreturn]] void failAxis(dsl::SourceRange range, const std::string &what,
                              const std::string &axis, const Val &value, dsl::SourceRange origin);
   [[noreturn]] void notYet(dsl::SourceRange range, std::string what);

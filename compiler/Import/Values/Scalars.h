@@ -37,7 +37,7 @@ public:
   mlir::Value compare(pipe::Predicate predicate, mlir::Value a, mlir::Value b);
   mlir::Value select(mlir::Value condition, mlir::Value a, mlir::Value b);
   mlir::Value cast(pipe::CastMode mode, mlir::Value value, mlir::Type to);
-  /// Null where the condition is known to hold.
+  /// Emits a check; null if the condition is known to hold.
   mlir::Operation *check(mlir::Value condition, const std::string &message, mlir::Value first,
                          mlir::Value second);
 

@@ -113,7 +113,7 @@ public:
       else
         frames[depth].values.erase(name);
   }
-  /// Before the name gets its value.
+  /// Hides a name, before it gets its value.
   void hide(const std::string &name) {
     const auto found = frames[depth].values.find(name);
     hidden.emplace(name, found == frames[depth].values.end() ? std::nullopt

@@ -33,7 +33,8 @@ public:
   mlir::Value extent(const Dim &dim);
   /// Returns the extent that an axis's format fixes: `c = rgb`, `box = xyxy`.
   int64_t formatExtent(llvm::StringRef format, dsl::SourceRange range);
-  /// Static extents that differ are false; others are checked per sample.
+  /// Returns whether extents are equal: false for static ones that differ; others are checked per
+  /// sample.
   bool sameExtent(const Dim &a, const Dim &b);
   /// Extents of the values that a repeat carries, which no op defines.
   std::map<void *, std::vector<Dim>> carriedDims;
@@ -75,7 +76,7 @@ public:
   bool isBatchAxis(const std::string &axis, const Val &value);
   Dim batchDim(const std::string &name);
   Val samplesOfBatch();
-  /// A number as a tensor without axes; anything else as it is.
+  /// Returns a number as a tensor without axes; any other value as it is.
   Val boxed(const Val &value);
   /// The value of every sample, along a new outermost axis.
   Val peersOf(const Val &value, const std::string &axis, dsl::SourceRange range);

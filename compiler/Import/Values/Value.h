@@ -87,9 +87,9 @@ struct Val {
 /// Calls `body` at every place of a grid, row-major, counted from 0.
 void forEachPlace(llvm::ArrayRef<Val::GridAxis> grid,
                   const std::function<void(llvm::ArrayRef<int64_t>)> &body);
-/// The number of such a place.
+/// Returns the number of such a place.
 size_t placeIn(llvm::ArrayRef<Val::GridAxis> grid, llvm::ArrayRef<int64_t> at);
-/// An axis or a choice.
+/// Returns the value of an axis or a choice.
 Val wordOf(std::string text);
 /// Returns the element type of a Number, a Tensor or Neighbours; null for anything else.
 mlir::Type elementType(const Val &value);
