@@ -30,8 +30,8 @@ class CsvReader {
 public:
   CsvReader(std::string_view text, char separator);
 
-  /// The cells of the next row; false behind the last one. Errors begin with
-  /// the line, "12: ...", and leave the reader where it was.
+  /// Reads the cells of the next row; false behind the last one. Errors begin with the line, "12:
+  /// ...", and leave the reader where it was.
   Result<bool> next(std::vector<CsvCell> &cells);
 
   /// Offset of the row of the last next(), and its line from 1 on.

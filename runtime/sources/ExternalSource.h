@@ -45,7 +45,7 @@ public:
   int64_t clear(size_t limit);
 
   const std::vector<ColumnInfo> &columns() const { return *table; }
-  /// Somebody reads the column; others need not be set.
+  /// Returns whether the pipeline uses the column; others need not be set.
   bool isUsed(size_t column) const { return (*used)[column]; }
   Field &operator[](size_t column) { return fields[column]; }
   const Field &operator[](size_t column) const { return fields[column]; }
@@ -54,13 +54,13 @@ public:
   Status setInteger(size_t column, int64_t value);
   Status setNumber(size_t column, double value);
   Status setBytes(size_t column, std::span<const uint8_t> value);
-  /// The bytes of a file, which is read later.
+  /// Sets the bytes of a file, which is read later.
   Status setFile(size_t column, std::string path);
-  /// u8 pixels as an image that `decode` takes: `channels` is 1 or 3, `strides` (bytes)
-  /// are of rows, columns and channels.
+  /// Sets u8 pixels as an image that `decode` takes: `channels` is 1 or 3, `strides` (bytes) are of
+  /// rows, columns and channels.
   Status setPixels(size_t column, const uint8_t *data, int64_t height, int64_t width,
                    int64_t channels, const int64_t *strides);
-  /// `strides` in bytes; null: C order.
+  /// Sets an array. `strides` in bytes; null: C order.
   Status setTensor(size_t column, plan::DType type, std::span<const int64_t> extents,
                    const int64_t *strides, const uint8_t *data);
 
@@ -95,7 +95,7 @@ public:
 
   /// Asks for a row. Blocks. The error has the caller's words.
   Status read(int64_t row, ExternalRow &out) const;
-  /// A bytes field of a row that was read: moves it, or reads its file. Blocks.
+  /// Takes a bytes field of a row that was read: moves it, or reads its file. Blocks.
   Status take(ExternalRow &row, size_t column, bool isLast, Buffer &out) const;
   /// As Source::place(), of a row that was read.
   Result<MediaPlace> placeOf(const ExternalRow &row, size_t column) const;

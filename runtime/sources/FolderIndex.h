@@ -38,18 +38,18 @@ public:
       FileSystem &files, std::string_view root, const FolderIndex *earlier = nullptr,
       const std::function<void(const FolderIndex &)> &keep = [](const FolderIndex &) {},
       FolderContents contents = FolderContents::Images);
-  /// The index that an earlier run has kept, as far as it is current, and else a
-  /// new one, which is kept. Trouble with the cache is no error.
+  /// Opens the index that an earlier run has kept, if it is current, and else makes and keeps a new
+  /// one. Trouble with the cache is no error.
   static Result<FolderIndex> open(FileSystem &files, std::string_view path,
                                   const CacheFolder &cacheFolder, FolderContents contents,
                                   bool *wasCached = nullptr);
   /// Takes the bytes of a cache file, if they are whole and of `root`.
   static Result<FolderIndex> parse(Mapping mapping, std::string_view root);
 
-  /// False when a folder has been changed since the scan, or cannot be read, or
-  /// the scan was not finished.
+  /// Returns false if a folder has been changed since the scan, or cannot be read, or the scan was
+  /// not finished.
   bool isCurrent(FileSystem &files) const;
-  /// The latest change of any folder, as the file system told.
+  /// The latest change of any folder, by the file system's times.
   int64_t lastChangeNs() const;
 
   uint64_t fileCount() const;
@@ -57,7 +57,7 @@ public:
   std::string_view className(uint32_t label) const;
   std::vector<std::string> classNames() const;
   uint32_t label(uint64_t file) const;
-  /// Below the root: "cat/sub/1.jpg".
+  /// Returns the path below the root: "cat/sub/1.jpg".
   std::string relativePath(uint64_t file) const;
   std::string_view root() const;
 

@@ -45,7 +45,7 @@ public:
   std::vector<std::string> classNames() const override;
 
   const FolderIndex &index() const { return list; }
-  /// True where the index came from the cache.
+  /// Returns whether the index came from the cache.
   bool wasCached() const { return cached; }
 
 private:

@@ -21,7 +21,7 @@ public:
   IndexCache(FileSystem &files, const CacheFolder &folder, std::string_view kind,
              std::string_view key);
 
-  /// The bytes that were kept, to be held for long.
+  /// Returns the kept bytes, to be held for long.
   Result<Mapping> map() const;
   /// As map(), for bytes that are used for a moment.
   Status read(Buffer &out) const;

@@ -18,7 +18,7 @@ namespace penstock::runtime {
 Status readJsonObject(std::string_view text, std::span<const std::string> keys,
                       std::span<std::string_view> values);
 
-/// The text of a JSON string with its quotes, as UTF-8. Corrupt for anything else.
+/// Decodes a JSON string with its quotes to UTF-8. Corrupt for any other value.
 Result<std::string> jsonText(std::string_view written);
 
 } // namespace penstock::runtime

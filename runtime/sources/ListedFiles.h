@@ -19,7 +19,7 @@ struct ListedFiles {
   uint64_t maxBytes = uint64_t(1) << 30;
 
   Status fetch(const std::string &name, int64_t row, Buffer &out) const;
-  /// For reading parts of it, as Source::place().
+  /// Returns a file, to read parts of it, as Source::place().
   Result<MediaPlace> place(const std::string &name, int64_t row) const;
 
 private:

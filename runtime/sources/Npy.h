@@ -19,7 +19,7 @@ struct NpyHeader {
   std::vector<int64_t> shape; ///< rows first; at least one axis
   size_t data = 0;            ///< where the elements begin
 
-  /// "f32[10, 3, 4]"
+  /// Returns the type as text: "f32[10, 3, 4]".
   std::string typeText() const;
 };
 

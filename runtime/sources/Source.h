@@ -36,7 +36,7 @@ struct ColumnInfo {
   bool isText() const { return type == plan::DType::text; }
   bool isTensor() const { return !dims.empty(); }
   bool isScalar() const { return !isBlob() && !isText() && !isTensor(); }
-  /// "u8[32, 32, 3]", "f32[k <= 10, 4]", "i64"
+  /// Returns the type as text: "u8[32, 32, 3]", "f32[k <= 10, 4]", "i64".
   std::string typeText() const;
 };
 
@@ -65,7 +65,7 @@ struct MediaPlace {
   std::string name;       ///< the same in every run: a path, and the place in it
 };
 
-/// All of a file. Blocks while it is opened.
+/// Returns the place of a whole file. Blocks while it is opened.
 Result<MediaPlace> placeOfFile(FileSystem &files, std::string path);
 
 /// A length, and rows whose fields are fetched one by one. Immutable: any
@@ -80,15 +80,15 @@ public:
   /// The number of a column, or -1.
   int columnNumber(std::string_view name) const;
 
-  /// For reports: a file, or "row 17".
+  /// Returns the row's name for reports: a file, or "row 17".
   virtual std::string rowName(int64_t row) const;
-  /// A scalar column: integers and bool as i64, floats as the bits of an f64.
+  /// Reads a scalar column: integers and bool as i64, floats as the bits of an f64.
   virtual Result<int64_t> scalar(int64_t row, int column) const;
   virtual Result<std::string> text(int64_t row, int column) const;
-  /// A text that belongs to a row and is no column of the table, such as a cell of a file's
-  /// column that nobody named. `column`: its name there.
+  /// Reads a text that belongs to a row and is no column of the table, such as a cell of a file's
+  /// column that the pipeline does not name. `column`: its name there.
   virtual Result<std::string> otherText(int64_t row, std::string_view column) const;
-  /// A bytes column. May block on files; `out` is reused.
+  /// Reads a bytes column. May block on files; `out` is reused.
   virtual Status fetch(int64_t row, int column, Buffer &out) const;
   /// Returns the file of a bytes column, to read parts of it; Unsupported if the bytes are no
   /// file's. Blocks while it is opened.
@@ -102,13 +102,13 @@ public:
   virtual uint64_t indexesMade() const;
   /// The extents of a tensor column, without its data. Never blocks.
   virtual Status shape(int64_t row, int column, TensorView &out) const;
-  /// A tensor column: points into memory that lives as long as the source, or
-  /// into `scratch`, which it then fills.
+  /// Reads a tensor column: the view points into memory that lives as long as the source, or into
+  /// `scratch`, which is then filled.
   virtual Result<TensorView> tensor(int64_t row, int column, Buffer &scratch) const;
   /// Sidecars with checkpoints that the source's files hold themselves.
   virtual std::vector<FilePart> checkpointParts() const;
-  /// A hint that a scalar or tensor will be asked for within microseconds: what
-  /// lies in memory may be brought into the cache. Never blocks, does no work.
+  /// Prefetches a scalar or tensor that will be asked for within microseconds: values in memory may
+  /// be brought into the cache. Never blocks, does no work.
   virtual void prefetch(int64_t row, int column) const;
 
 protected:
@@ -120,7 +120,7 @@ private:
   std::vector<ColumnInfo> table;
 };
 
-/// The scalar at `data` as Source::scalar() gives it.
+/// Returns the scalar at `data` in the form of Source::scalar().
 int64_t loadScalar(plan::DType type, const uint8_t *data);
 
 } // namespace penstock::runtime

@@ -62,10 +62,10 @@ public:
   const Shard &shardOf(uint64_t row) const;
   std::string_view rowName(uint64_t row) const;
   std::vector<std::string> extensions() const;
-  /// The extension in the letters of extensions(), as WebDataset has them too.
+  /// Returns the extension in the letters of extensions(), as WebDataset has them too.
   static std::string extensionOf(std::string_view written);
-  /// The field of a row whose extension is the first of `wanted` (numbers of
-  /// extensions()) that the row has; false where it has none.
+  /// Finds the field of a row whose extension is the first of `wanted` (numbers of extensions())
+  /// that the row has; false if it has none.
   bool find(uint64_t row, std::span<const uint32_t> wanted, Field &field) const;
 
   std::span<const uint8_t> bytes() const { return mapping.bytes; }

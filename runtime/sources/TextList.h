@@ -21,7 +21,7 @@ namespace penstock::runtime {
 Result<int64_t> parseList(plan::DType type, std::span<const Extent> dims, std::string_view text,
                           bool isPlain, uint8_t *out);
 
-/// The list as Source::shape() and Source::tensor() give it.
+/// Return the list in the form of Source::shape() and Source::tensor().
 Status shapeOfList(const ColumnInfo &column, std::string_view text, bool isPlain, TensorView &out);
 Result<TensorView> tensorOfList(const ColumnInfo &column, std::string_view text, bool isPlain,
                                 Buffer &scratch);

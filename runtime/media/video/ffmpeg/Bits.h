@@ -24,7 +24,7 @@ public:
   }
   bool flag() { return take(1) != 0; }
   void skip(size_t count) { at += count; }
-  /// The Exp-Golomb code ue(v) of H.264 and H.265; se(v) takes as many bits.
+  /// Reads an Exp-Golomb code ue(v) of H.264 and H.265; se(v) takes as many bits.
   uint32_t golomb() {
     int zeros = 0;
     while (!flag())

@@ -49,9 +49,9 @@ private:
   /// a frame did not come and nothing says why. Throws Failure for damage.
   bool decode(const Piece &piece, int64_t begin);
   void decodeAll();
-  /// Packet `at`.
+  /// Sends packet `at`.
   void send(int64_t at);
-  /// The next frame, where the last packet that was sent is `at`; notes damage.
+  /// Receives the next frame, where the last packet that was sent is `at`; notes damage.
   bool next(int64_t at);
   void receive(int64_t at);
   void forgetDamage();
@@ -59,7 +59,7 @@ private:
   void noteDamage(int64_t packet) { damaged.push_back({packet, reported()}); }
   /// Throws Failure if the frame depends on a damaged packet.
   void checkDamage(int64_t number) const;
-  /// The next packet in decoding order, from `at`.
+  /// Loads the next packet in decoding order, from `at`.
   void load(int64_t at);
   void give(const AVFrame &frame, int64_t number);
 

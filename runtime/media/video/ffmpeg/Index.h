@@ -41,18 +41,18 @@ public:
   bool isDirect() const { return head.flags & PST_VIDEO_DIRECT; }
   bool isSequential() const { return head.flags & PST_VIDEO_SEQUENTIAL; }
   int64_t frames() const { return head.frames; }
-  /// The number of the packet that holds a frame. Not for sequential ones.
+  /// Returns the number of the packet that holds a frame. The index must not be sequential.
   int64_t packetOf(int64_t frame) const { return shown[size_t(frame)]; }
-  /// The packet that completes it.
+  /// Returns the packet that completes the frame.
   int64_t endOf(int64_t frame) const;
-  /// The frame that a packet holds. Not for sequential ones.
+  /// Returns the frame that a packet holds. The index must not be sequential.
   std::optional<int64_t> frameOf(int64_t packet) const;
   /// Returns the packet at which decoding begins for a packet's frame: always the same, so that
   /// frames do not depend on the other wanted ones.
   int64_t startFor(int64_t packet) const { return lastBefore(packet, Packet::Start); }
   /// Returns whether damage in a packet may be seen in a frame.
   bool dependsOn(int64_t frame, int64_t packet) const;
-  /// The packets of which is known without decoding that they are damaged.
+  /// Packets known to be damaged without decoding them.
   std::span<const int64_t> damaged() const { return broken; }
   /// Returns whether its decoder may leave out pictures to which no other refers.
   bool mayLeaveOut() const { return leavesOut; }

@@ -23,7 +23,7 @@ struct Failure {
   std::string message;
 };
 
-/// "Invalid data found when processing input"
+/// Returns the text of an error: "Invalid data found when processing input".
 std::string textOf(int averror);
 /// Returns FFmpeg's report since the last call, as " (h264: no frame!)", or "".
 std::string reported();
@@ -55,8 +55,8 @@ public:
   /// The best stream of the kind; all others are left out.
   AVStream &chosen() const { return *context->streams[stream]; }
   int chosenNumber() const { return stream; }
-  /// The next packet of that stream; false at the end, and where FFmpeg's own tools would
-  /// read no further. Throws Failure where the bytes cannot be read.
+  /// Reads the next packet of that stream; false at the end, and where FFmpeg's own tools would
+  /// read no further. Throws Failure if the bytes cannot be read.
   bool next(AVPacket &packet);
 
 private:
@@ -94,11 +94,11 @@ private:
   bool refused = false;
 };
 
-/// A decoder that is to be opened, which reports nothing. Throws Failure where there is none.
+/// Makes a decoder, to be opened, which reports nothing. Throws Failure if there is none.
 CodecPtr newCodec(const AVCodecParameters &parameters);
 void open(AVCodecContext &context);
 
-/// A decoder for a video stream, on the calling thread alone. `memory` must outlive it.
+/// Opens a decoder for a video stream, on the calling thread alone. `memory` must outlive it.
 /// Throws Failure.
 CodecPtr openCodec(const AVCodecParameters &parameters, uint64_t maxPixels, FrameMemory &memory);
 

@@ -19,7 +19,7 @@ public:
   Reports(const Reports &) = delete;
   Reports &operator=(const Reports &) = delete;
 
-  /// The first error since the last call on this thread, as "h264: no frame!"; empty where
+  /// Returns the first error since the last call on this thread, as "h264: no frame!"; empty if
   /// there was none.
   static std::string take();
 };

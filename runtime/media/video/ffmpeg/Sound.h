@@ -44,8 +44,8 @@ public:
   bool isDirect() const { return head.flags & PST_VIDEO_DIRECT; }
   /// The packets that hold samples: the first one, and the one behind the last one.
   std::pair<int64_t, int64_t> packetsOf(int64_t first, int64_t count) const;
-  /// From which packet on the decoder gives for `packet` what it gave when all were decoded, as far
-  /// as is known.
+  /// Returns the packet from which on the decoder gives the same samples for `packet` as when all
+  /// were decoded, as far as is known.
   int64_t startFor(int64_t packet) const;
 
   pst_sound_index head{};
@@ -71,8 +71,8 @@ struct Sound {
   mutable std::atomic<int64_t> lead{0}; ///< packets
 };
 
-/// Changes where an index of another FFmpeg is no good, or of a processor for which it has other
-/// code.
+/// Returns a number that differs where an index of another FFmpeg, or of a processor for which it
+/// has other code, is no good.
 uint32_t soundLibrary();
 
 /// Returns the ranges of the packets that samples need, ascending. Throws Failure.
