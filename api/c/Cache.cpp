@@ -63,7 +63,7 @@ Cache::Cache(std::string cacheFolder, const CompileRequest &compileRequest,
     writer.text(gpu);
   writer.text(request.transfer);
   writer.text(request.transfer == "auto" ? request.machine : "");
-  // Who compiled for GPUs, where the user says it.
+  // The user's choice of NVRTC, which compiles for GPUs.
   const char *nvrtc = request.gpus.empty() ? nullptr : std::getenv("PENSTOCK_NVRTC");
   writer.text(nvrtc ? nvrtc : "");
   for (std::string_view module : stdlib::moduleNames())

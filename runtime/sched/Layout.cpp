@@ -112,7 +112,7 @@ private:
       read(choice, stage, byPeer);
     // Constants are everywhere the same. Outputs lie in the batch's block, and
     // fields in the source, but their place must be known to others.
-    // Of what a device makes and reads, the host keeps nothing.
+    // The host keeps no buffers that a device makes and reads.
     if (buffer.kind == plan::BufferKind::constant || buffer.kept >= 0 ||
         (buffer.stage == layout.deviceStage() && buffer.stage > 0))
       return;

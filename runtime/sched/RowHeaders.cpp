@@ -147,7 +147,7 @@ RowHeaders::read(const std::shared_ptr<const Program> &program) {
         continue;
       const uint64_t library = isDecoded(work) ? decodingLibrary() : 0;
       const auto key = HeaderIndex::keyOf(places, library);
-      // Of the file that was read, and of none that took its place meanwhile.
+      // Keeps the numbers only if no other file took the place of the one that was read.
       if (HeaderIndex::keyOf(placesOf(files, work, before), library) == key) {
         keys[i] = key;
         isNew = true;

@@ -123,7 +123,7 @@ bool substitute(Work &work, int64_t slot, const Failure &failure) {
         std::move(bad));
   if (fatal.empty())
     return true;
-  // Of several, the first slot's counts, whichever thread came first.
+  // The error of the first slot counts, whichever thread came first.
   if (work.fatal.empty() || slot < work.fatalSlot) {
     work.fatal = std::move(fatal);
     work.fatalSlot = slot;

@@ -101,7 +101,7 @@ void TrackStore<Track>::settle(const std::string &name, const Entry &entry) {
     held += entry.bytes - slot->second.bytes;
     slot->second.bytes = entry.bytes;
   }
-  // Those who use what is forgotten keep it.
+  // Users of a forgotten track keep it alive.
   while (held > most && uses.size() > 1) {
     const auto last = slots.find(uses.back());
     held -= last->second.bytes;

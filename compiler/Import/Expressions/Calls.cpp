@@ -149,7 +149,7 @@ Val Expressions::callNamed(const dsl::Name &name, std::vector<Argument> args,
   }
   if (isIntrinsic(name.text))
     return callIntrinsic(name, args, range);
-  // Those that take numbers as they are written came first.
+  // Overloads that take numbers as they are written came first.
   if (llvm::any_of(args, [](const Argument &arg) {
         return arg.value.is(Kind::Tensor) && arg.value.untyped;
       }))

@@ -76,7 +76,7 @@ void Words::add(std::string_view text) {
     all.insert(last);
     if (text.substr(next, 3) == "in " || isOfType || isGiven)
       axes.insert(last);
-    // Of the results of operators that name them.
+    // Axes that operators name in their results.
     if (last == "fft")
       axes.insert({"freq", "part"});
     if (last == "histogram" || last == "group")
@@ -97,7 +97,7 @@ const std::set<std::string> &Expressions::ownAxes(const dsl::FnDecl &fn) {
     const dsl::FnDecl &next = *open.back();
     open.pop_back();
     Words found;
-    // Of what it calls, also the axes that a result has.
+    // Called functions add the axes of their results, too.
     const uint32_t begin = &next == &fn ? fn.body.range.begin : next.name.range.begin;
     found.add(textOf({next.range.file, begin, next.range.end}));
     words.axes.insert(found.axes.begin(), found.axes.end());

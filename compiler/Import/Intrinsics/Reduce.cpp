@@ -114,8 +114,8 @@ Val Intrinsics::reduce(const dsl::Name &name, const std::vector<Argument> &args,
   return tensor(result);
 }
 
-/// Of floats, elements that do not exist are NaN, as all may be that do: where there are none, a
-/// minimum or maximum is what it is of no elements.
+/// Gives a minimum or maximum of no elements its value. Absent elements of floats are NaN, as all
+/// present ones may be, so the numbers of elements decide.
 mlir::Value Intrinsics::ofNothing(ReduceKind kind, mlir::Value result, const std::vector<Dim> &all,
                                   llvm::ArrayRef<std::string> axes) {
   std::vector<mlir::Value> counts;

@@ -40,7 +40,7 @@ struct McuState {
   std::array<int32_t, 4> predictions{};
   BitReader in;
 
-  // Of a progressive scan.
+  // State of a progressive scan.
   const BandTable *band = nullptr;
   uint8_t first = 0, last = 0, low = 0; // coefficients, and the bit that is read
   uint32_t endRun = 0;                  // blocks whose band has nothing new

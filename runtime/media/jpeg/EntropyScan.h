@@ -25,7 +25,7 @@ struct EntropyIndex;
 class EntropyScan final : public McuSource {
 public:
   struct Options {
-    /// Whose coefficients are wanted.
+    /// Components whose coefficients are wanted.
     std::array<bool, 4> components{true, true, true, true};
     /// Pass over MCUs by their restart markers, without decoding them.
     bool skipSegments = false;

@@ -31,7 +31,7 @@ Replaced = tuple[Any, Any, Any]
 
 
 # --- recorders --------------------------------------------------------------------------------------------------------
-# Of images and tensors alike. Each takes what is recorded and the function's arguments, and the name that `made` calls it by.
+# Recorders of images and tensors alike. Each takes the name that `made` calls the function by, the record, and the arguments.
 
 def _crop(name: str, recorded: Recorded, top: int, left: int, height: int, width: int) -> Recorded | None:
     box = (int(left), int(top), int(left + width), int(top + height))

@@ -409,7 +409,7 @@ SoundIndex SoundIndex::make(const pst_video_bytes &file) {
         if (end <= count)
           count -= end;
       }
-      // Of several frames, what is kept is in one piece: skipping is at the beginning.
+      // The kept samples of several frames are one piece: skipping is at the beginning.
       if (one.count == 0)
         one.skipped = one.decoded + uint32_t(begin);
       one.checksum = checksum(*frame, one.checksum);
