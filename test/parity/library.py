@@ -156,6 +156,17 @@ def with_private(pipeline, *names):
 
 
 class Policies(OneImageTest):
+    NUMBERS = {"which": 0, "op": 0, "i": 0, "sign": 1.0, "data": 0, "number": 0, "order": 0,
+               "brightness": 1.0, "contrast": 1.0, "saturation": 1.0, "hue": 0.0}
+
+    def compare(self, pipeline, image, expected, interpret=True, **numbers):
+        """What is chosen stands in the row, as draws do, so that one program makes all of a size."""
+        files = {name: os.path.join(self.cache, name) for name in self.NUMBERS}
+        for name, otherwise in self.NUMBERS.items():
+            array([type(otherwise)(numbers.get(name, otherwise))]).tofile(files[name])
+        with self.subTest(**numbers):
+            super().compare(pipeline, image, expected, interpret=interpret, **files)
+
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
