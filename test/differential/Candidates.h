@@ -25,8 +25,8 @@ struct Candidate {
   std::function<Outcome(mlir::ModuleOp, const reference::BatchInputs &)> run;
 };
 
-/// A machine of another kind: a target's name, and a command that runs a penstock-kernel-server there. None where both
-/// are empty.
+/// A machine of another kind: a target's name, and a command that runs a penstock-kernel-server
+/// there. None where both are empty.
 struct Remote {
   std::string target, command;
 };

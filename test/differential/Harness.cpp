@@ -65,14 +65,15 @@ void report(mlir::MLIRContext &context, const Recipe &recipe, const Candidate &c
 }
 
 int usage() {
-  llvm::errs() << "usage: penstock-differential [--seed S] [--count N] [--case SEED] "
-                  "[--candidate NAME] [--alternate] [--failures N] [--no-shrink] [--print] "
-                  "[--enforce] [--write FOLDER] [--remote TARGET COMMAND]\n"
-                  "--remote runs a penstock-kernel-server by COMMAND, and tries code for TARGET there, too\n"
-                  "--alternate tries one of the candidates on each case, in turn\n"
-                  "--write writes each case as FOLDER/SEED/case.pipe, with its columns and right "
-                  "outputs, and compares nothing\n"
-                  "--enforce fails if a cell of the coverage table that must be full is empty\n";
+  llvm::errs()
+      << "usage: penstock-differential [--seed S] [--count N] [--case SEED] "
+         "[--candidate NAME] [--alternate] [--failures N] [--no-shrink] [--print] "
+         "[--enforce] [--write FOLDER] [--remote TARGET COMMAND]\n"
+         "--remote runs a penstock-kernel-server by COMMAND, and tries code for TARGET there, too\n"
+         "--alternate tries one of the candidates on each case, in turn\n"
+         "--write writes each case as FOLDER/SEED/case.pipe, with its columns and right "
+         "outputs, and compares nothing\n"
+         "--enforce fails if a cell of the coverage table that must be full is empty\n";
   return 2;
 }
 
