@@ -20,6 +20,13 @@ Value penstock::analysis::rootOf(WindowOp op) {
 }
 
 /// Returns whether what lies outside is made of elements, or of zeros.
+bool penstock::analysis::isWide(WindowOp op) {
+  constexpr int64_t mostUnrolled = 49;
+  const auto rank = static_cast<size_t>(tensorOf(op.getResult()).getRank());
+  return llvm::count_if(op.getBody().front().getArguments().drop_back(rank),
+                        [](Value neighbour) { return !neighbour.use_empty(); }) > mostUnrolled;
+}
+
 bool penstock::analysis::isPlain(WindowOp op) {
   if (op.getBorder() != Border::constant)
     return true;

@@ -15,6 +15,9 @@ struct Margin {
 
 /// What a window reads, short of conversions of elements.
 mlir::Value rootOf(pipe::WindowOp op);
+/// Returns whether the body reads so many neighbours that it becomes loops over them, where their
+/// terms are alike: unrolled, few are a third faster.
+bool isWide(pipe::WindowOp op);
 /// Returns whether what lies outside is made of elements, or of zeros.
 bool isPlain(pipe::WindowOp op);
 /// The axis that lanes lie along where nothing else is said: the innermost one, but for channels.

@@ -4,6 +4,7 @@
 //
 // Unrolled, the code of a window grows with its neighbours, and what LLVM takes for
 // it with their square. Small ones are unrolled: that is a third faster.
+#include "compiler/Analysis/WindowMargins.h"
 #include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
 #include "compiler/Conversion/KernelToLoops/Elements/Scalars.h"
 #include "compiler/Conversion/KernelToLoops/Nest/Nest.h"
@@ -17,8 +18,6 @@ using namespace mlir;
 using namespace penstock::pipe;
 using namespace penstock::conversion;
 
-/// Neighbours that are unrolled.
-static constexpr int64_t mostUnrolled = 49;
 /// Loops, and ops and neighbours beside them, above which a body is no sum of many.
 static constexpr size_t mostLoops = 8, mostBeside = 256;
 
@@ -26,9 +25,9 @@ static constexpr size_t mostLoops = 8, mostBeside = 256;
 const TapLoops *penstock::conversion::tapLoopsOf(const Site &site, WindowOp op) {
   auto [ctx, b, l, m] = site.parts();
   Block &body = op.getBody().front();
-  const int64_t count = body.getNumArguments() - typeOf(op.getResult()).getRank();
-  if (count <= mostUnrolled)
+  if (!penstock::analysis::isWide(op))
     return nullptr;
+  const int64_t count = body.getNumArguments() - typeOf(op.getResult()).getRank();
   auto [found, isNew] = ctx.tapLoops.try_emplace(op);
   TapLoops &loops = found->second;
   if (isNew)

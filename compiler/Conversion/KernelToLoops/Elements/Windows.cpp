@@ -162,7 +162,7 @@ LaneValue penstock::conversion::emitWindow(const Site &site, WindowOp op, ArrayR
     const LaneTarget t{site, anyLanes(at)};
     unsigned count = 0;
     forEachNeighbour(op, [&, &ctx = ctx](ArrayRef<int64_t> offset) {
-      if (!loops || loops->neighbours.contains(count))
+      if (loops ? loops->neighbours.contains(count) : !body.getArgument(count).use_empty())
         ctx.scalars[body.getArgument(count)] = neighbour(site, op, at, placesOf(t, offset), border);
       ++count;
     });
