@@ -183,6 +183,8 @@ LoopsAttr LoopPlanner::loopsFor(Value tensor, ValueRange made) {
   if (lanes > mostLanes && (made.empty() || (unroll >= 0 && !isOfWholePixels(tensor)) ||
                             !has.permuteBytes || !isOfBytes(tensor, seen)))
     lanes = mostLanes;
+  if (!made.empty() && unroll < 0 && across < 0 && scalarBytes(type.getElementType()) == 4)
+    lanes = fewerLanes(lanes, made, along, stored, has);
   Builder builder(tensor.getContext());
   auto name = [&](int64_t axis) {
     return axis < 0 ? StringAttr() : builder.getStringAttr(type.getAxes()[axis].name);

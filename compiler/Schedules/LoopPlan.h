@@ -25,4 +25,9 @@ llvm::SmallVector<llvm::StringRef> versionsOf(mlir::Value tensor, int64_t along,
 int64_t squareAxis(mlir::ValueRange made, int64_t along, const StoredValues &stored,
                    const lane::Features &has);
 
+/// As many of `lanes`, which lie along the axis `along` of `made`, as have what lives at once in
+/// registers, but no fewer than fill one (LoopLanes.cpp).
+int64_t fewerLanes(int64_t lanes, mlir::ValueRange made, int64_t along, const StoredValues &stored,
+                   const lane::Features &has);
+
 } // namespace penstock::schedules

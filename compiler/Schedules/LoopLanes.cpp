@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How many elements of four bytes a loop makes at once.
+//
+// What lives at once for 32 of them may be more than registers hold: what is put aside and fetched
+// again takes longer than the waiting that more lanes hide.
+#include "compiler/Analysis/WindowMargins.h"
+#include "compiler/Dialect/SmallReduction.h"
+#include "compiler/Schedules/LoopPlan.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace penstock::pipe;
+using namespace penstock::schedules;
+
+namespace {
+/// Bytes of one lane that live at once, as far as what is stored.
+class LiveBytes {
+public:
+  LiveBytes(const StoredValues &stored, const penstock::lane::Features &has)
+      : stored(stored), has(has) {}
+  /// Where lanes lie along the axis `along`, if the tensor has it: else it is one number for all.
+  int64_t of(Value tensor, StringRef along);
+
+private:
+  int64_t ofBody(Block &body, ArrayRef<Value> inputs, StringRef along);
+  int64_t beside(Operation &op) const;
+
+  const StoredValues &stored;
+  const penstock::lane::Features &has;
+};
+} // namespace
+
+/// In a register: f16 and bf16 are computed in f32.
+static int64_t bytesOf(Type element) {
+  if (auto type = llvm::dyn_cast<NamedTensorType>(element))
+    element = type.getElementType();
+  return std::max<int64_t>(scalarBytes(computedIn(element)), 1);
+}
+
+static bool isAlong(Value tensor, StringRef along) {
+  return tensorOf(tensor).axisIndex(along) >= 0;
+}
+
+/// What an operation needs beside its operands.
+int64_t LiveBytes::beside(Operation &op) const {
+  auto binary = llvm::dyn_cast<BinaryOp>(op);
+  if (!binary || !llvm::isa<FloatType>(binary.getType()))
+    return 0;
+  const bool isExtreme = llvm::is_contained({BinaryKind::min, BinaryKind::max}, binary.getKind());
+  const bool isConstant =
+      binary.getLhs().getDefiningOp<ConstantOp>() || binary.getRhs().getDefiningOp<ConstantOp>();
+  return isExtreme && !isConstant && !has.numbers ? 2 * bytesOf(binary.getType()) : 0;
+}
+
+/// What an element needs whose inputs are those of the body's first arguments. An argument lives
+/// from its first reader on, a result from where it is made.
+int64_t LiveBytes::ofBody(Block &body, ArrayRef<Value> inputs, StringRef along) {
+  llvm::DenseMap<Value, int64_t> size; // of what differs from lane to lane
+  int64_t most = 0, made = 0;          // what other bodies make is there before this one begins
+  Value before;
+  for (auto [argument, input] : llvm::zip(body.getArguments(), inputs)) {
+    if (!isAlong(input, along))
+      continue;
+    size[argument] = bytesOf(input.getType());
+    if (input != before) // a window's neighbours are alike
+      most = std::max(most, made + of(input, along));
+    before = input;
+    if (input.getDefiningOp<MapOp>() && !stored.inMemory.contains(input))
+      made += size[argument];
+  }
+  llvm::DenseMap<Value, Operation *> last;
+  for (Operation &op : body)
+    for (Value operand : op.getOperands())
+      last[operand] = &op;
+  int64_t live = 0;
+  llvm::DenseSet<Value> alive;
+  auto begin = [&](Value value) {
+    if (size.contains(value) && alive.insert(value).second)
+      live += size[value];
+  };
+  for (Operation &op : body) {
+    bool varies = false;
+    int64_t widest = 1;
+    for (Value operand : op.getOperands()) {
+      begin(operand);
+      varies |= size.contains(operand);
+      if (size.contains(operand))
+        widest = std::max(widest, size[operand]);
+    }
+    most = std::max(most, live + (varies ? beside(op) : 0));
+    for (Value operand : op.getOperands())
+      if (last[operand] == &op && alive.erase(operand))
+        live -= size[operand];
+    if (varies || llvm::isa<LoadOp>(op))
+      for (Value result : op.getResults()) {
+        // A condition is as wide as what was compared.
+        size[result] = result.getType().isInteger(1) ? widest : bytesOf(result.getType());
+        if (!result.use_empty())
+          begin(result);
+      }
+    most = std::max(most, live);
+  }
+  return most;
+}
+
+int64_t LiveBytes::of(Value tensor, StringRef along) {
+  Operation *op = tensor.getDefiningOp();
+  const int64_t size = bytesOf(tensor.getType());
+  if (!op || stored.inMemory.contains(tensor) || stored.rows.contains(tensor))
+    return size;
+  if (auto map = llvm::dyn_cast<MapOp>(op))
+    return ofBody(map.getBody().front(), SmallVector<Value>(map.getInputs()), along);
+  if (auto window = llvm::dyn_cast<WindowOp>(op); window && !penstock::analysis::isWide(window)) {
+    Block &body = window.getBody().front();
+    const size_t count = body.getNumArguments() - static_cast<size_t>(tensorOf(tensor).getRank());
+    return ofBody(body, SmallVector<Value>(count, window.getInput()), along);
+  }
+  int64_t most = size;
+  for (Value operand : op->getOperands())
+    if (llvm::isa<NamedTensorType>(operand.getType()))
+      most = std::max(most, of(operand, along));
+  auto reduce = llvm::dyn_cast<ReduceOp>(op);
+  if (reduce && reduce.getKind() == ReduceKind::sum &&
+      llvm::isa<FloatType>(computedIn(tensorOf(tensor).getElementType())))
+    // The tree's sums that wait for their partners.
+    most += size * llvm::Log2_64_Ceil(static_cast<uint64_t>(
+                       std::clamp<int64_t>(reducedElements(reduce).value_or(32), 1, 32)));
+  return most;
+}
+
+int64_t penstock::schedules::fewerLanes(int64_t lanes, ValueRange made, int64_t along,
+                                        const StoredValues &stored,
+                                        const penstock::lane::Features &has) {
+  int64_t live = 0;
+  for (Value value : made)
+    live = std::max(live, LiveBytes(stored, has).of(value, tensorOf(value).getAxes()[along].name));
+  while (lanes > has.lanesOf(4) && lanes * live > has.registers * has.registerBytes)
+    lanes /= 2;
+  return lanes;
+}
