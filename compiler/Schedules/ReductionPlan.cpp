@@ -28,6 +28,24 @@ static constexpr int64_t nearEnough = 4, apartInRegisters = 16;
 /// Results along an axis from which on lanes go along it.
 static constexpr int64_t fewestResults = 4;
 
+/// Returns whether the conditions `tensor` are comparisons of four bytes, and what they make
+/// together: one register has a lane of ones or zeros for each.
+static bool comparesWords(Value tensor, const StoredValues &stored) {
+  auto map = tensor.getDefiningOp<MapOp>();
+  if (!map || stored.inMemory.contains(tensor))
+    return false;
+  for (Value input : map.getInputs())
+    if (tensorOf(input).getElementType().isInteger(1) && !comparesWords(input, stored))
+      return false;
+  return !map.getBody()
+              .walk([](CompareOp op) {
+                Type type = computedIn(op.getLhs().getType());
+                return type.isInteger(1) || scalarBytes(type) == 4 ? WalkResult::advance()
+                                                                   : WalkResult::interrupt();
+              })
+              .wasInterrupted();
+}
+
 namespace {
 class ReductionPlanner {
 public:
@@ -82,7 +100,9 @@ private:
   const std::optional<int64_t> count = reducedElements(op);
   const Type element = computedIn(in.getElementType());
   const bool isReal = llvm::isa<FloatType>(element), isSum = is({ReduceKind::sum}) && isReal,
-             isArgument = is({ReduceKind::argmin, ReduceKind::argmax});
+             isArgument = is({ReduceKind::argmin, ReduceKind::argmax}),
+             countsWords =
+                 is({ReduceKind::count}) && has.signMask && comparesWords(op.getValue(), stored);
 };
 } // namespace
 
@@ -167,6 +187,8 @@ int64_t ReductionPlanner::laneAxisAcross() const {
 /// Numbers of elements have four bytes, in as many lanes as these; counts are numbers that fit 32
 /// bits.
 int64_t ReductionPlanner::lanesByRows() const {
+  if (countsWords)
+    return has.lanesOf(4);
   const int64_t bytes = is({ReduceKind::count}) ? 4 : scalarBytes(element);
   return 2 * has.registerBytes / std::max<int64_t>(bytes, isArgument ? 4 : 1);
 }
@@ -253,6 +275,8 @@ ReductionAttr ReductionPlanner::inLanes(int64_t run, StringAttr channels) const 
       run = 2;
   } else if (isArgument) { // two registers of numbers
     lanes = has.registerBytes / std::max<int64_t>(scalarBytes(element), 4) * 2;
+  } else if (countsWords) {
+    lanes = has.lanesOf(4);
   }
   return ReductionAttr::get(op.getContext(), Way::lanes, StringAttr(), lanes, channels, run, beside,
                             false, false);
