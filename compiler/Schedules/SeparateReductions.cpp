@@ -144,6 +144,43 @@ static Value viewOfColumns(OpBuilder &b, Location loc, Value tensor, StringRef c
                           ValueRange(), ValueRange());
 }
 
+/// What `op` reduces, but without the innermost reduced axis: pieces become columns, under their
+/// name, and what is inside of a piece goes.
+static Value readByColumns(OpBuilder &b, ReduceOp op, ViewOp view, const Columns &columns,
+                           ArrayRef<CastOp> casts) {
+  const Location loc = op.getLoc();
+  NamedTensorType in = tensorOf(op.getValue());
+  const int64_t size = in.getAxes()[columns.inner].extent,
+                pieces = in.getAxes()[columns.outer].extent;
+  SmallVector<Axis> axes;
+  SmallVector<AffineExpr> dims(in.getRank());
+  for (auto [number, axis] : llvm::enumerate(in.getAxes())) {
+    if (static_cast<int64_t>(number) == columns.inner)
+      continue;
+    dims[number] = b.getAffineDimExpr(static_cast<unsigned>(axes.size()));
+    axes.push_back(axis);
+    if (static_cast<int64_t>(number) == columns.outer)
+      axes.back().extent = (pieces - 1) * columns.step + size;
+  }
+  SmallVector<AffineExpr> places;
+  for (AffineExpr expr : view.getMap().getResults())
+    places.push_back(static_cast<int64_t>(places.size()) == columns.column
+                         ? dims[columns.outer] + columns.offset
+                         : expr.replaceDims(dims));
+  Value value = b.create<ViewOp>(
+      loc, NamedTensorType::get(tensorOf(view.getResult()).getElementType(), axes), view.getInput(),
+      AffineMapAttr::get(
+          AffineMap::get(static_cast<unsigned>(axes.size()), 0, places, b.getContext())),
+      ValueRange(), ValueRange());
+  for (CastOp cast : llvm::reverse(casts)) {
+    Operation *copy = b.clone(*cast);
+    copy->setOperand(0, value);
+    value = copy->getResult(0);
+    value.setType(NamedTensorType::get(tensorOf(value).getElementType(), axes));
+  }
+  return value;
+}
+
 static SmallVector<ReduceOp> separate(ReduceOp op) {
   SmallVector<CastOp> casts;
   Value below = withoutCasts(op.getValue(), casts);
@@ -154,35 +191,9 @@ static SmallVector<ReduceOp> separate(ReduceOp op) {
   OpBuilder b(op);
   const Location loc = op.getLoc();
   NamedTensorType in = tensorOf(op.getValue());
-  const int64_t size = in.getAxes()[columns->inner].extent,
-                pieces = in.getAxes()[columns->outer].extent;
-  // Pieces become columns, under their name; what is inside of a piece goes.
-  SmallVector<Axis> axes;
-  SmallVector<AffineExpr> dims(in.getRank());
-  for (auto [number, axis] : llvm::enumerate(in.getAxes())) {
-    if (static_cast<int64_t>(number) == columns->inner)
-      continue;
-    dims[number] = b.getAffineDimExpr(static_cast<unsigned>(axes.size()));
-    axes.push_back(axis);
-    if (static_cast<int64_t>(number) == columns->outer)
-      axes.back().extent = (pieces - 1) * columns->step + size;
-  }
-  SmallVector<AffineExpr> places;
-  for (AffineExpr expr : view.getMap().getResults())
-    places.push_back(static_cast<int64_t>(places.size()) == columns->column
-                         ? dims[columns->outer] + columns->offset
-                         : expr.replaceDims(dims));
-  Value value = b.create<ViewOp>(
-      loc, NamedTensorType::get(tensorOf(below).getElementType(), axes), view.getInput(),
-      AffineMapAttr::get(
-          AffineMap::get(static_cast<unsigned>(axes.size()), 0, places, b.getContext())),
-      ValueRange(), ValueRange());
-  for (CastOp cast : llvm::reverse(casts)) {
-    Operation *copy = b.clone(*cast);
-    copy->setOperand(0, value);
-    value = copy->getResult(0);
-    value.setType(NamedTensorType::get(tensorOf(value).getElementType(), axes));
-  }
+  const int64_t pieces = in.getAxes()[columns->outer].extent;
+  Value value = readByColumns(b, op, view, *columns, casts);
+  const ArrayRef<Axis> axes = tensorOf(value).getAxes();
   SmallVector<Attribute> first;
   StringAttr second;
   SmallVector<Axis> kept(axes);

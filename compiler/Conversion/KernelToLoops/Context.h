@@ -7,6 +7,7 @@
 #include "compiler/Conversion/KernelContract.h"
 #include "compiler/Conversion/KernelToLoops/Elements/TapLoops.h"
 #include "compiler/Conversion/KernelToLoops/Rows/RowStream.h"
+#include "compiler/Conversion/KernelToLoops/Vector/LanePixels.h"
 #include "compiler/Conversion/KernelToLoops/Vector/Memory.h"
 #include "compiler/Conversion/KernelToLoops/Vector/Random.h"
 #include "compiler/Conversion/TensorType.h"

@@ -6,6 +6,7 @@
 // has 256 values, so whether a product does as well is not a question of error
 // analysis: all of them are tried, with the constants at hand.
 #include "compiler/Conversion/KernelToLoops/Elements/ByteChains.h"
+#include "compiler/Conversion/KernelToLoops/Vector/LaneFloats.h"
 #include "compiler/Conversion/KernelToLoops/Vector/Reciprocal.h"
 #include "compiler/Lane/LaneDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -182,7 +183,7 @@ static Value bytesBy255(const Lanes &l, const LaneValue &root) {
   Value copies = l.b.create<vector::ShuffleOp>(l.loc, root.value, root.value, fourTimes);
   Value integers =
       l.b.create<vector::BitCastOp>(l.loc, l.like(root.value, l.b.getI32Type()), copies);
-  Value scaled = l.perRegister({integers}, [&](ValueRange parts) -> Value {
+  Value scaled = perRegister(l, {integers}, [&](ValueRange parts) -> Value {
     return l.b.create<penstock::lane::ConvertUpOp>(l.loc, l.like(parts[0], l.b.getF32Type()),
                                                    parts[0]);
   });
@@ -207,7 +208,7 @@ LaneValue penstock::conversion::emitByteChain(const Lanes &l, const ByteChain &c
   // Without a permutation of bytes, copying them takes longer than dividing. It is one more where
   // the load has widened the bytes already, and what a longer chain saves elsewhere waits for
   // memory.
-  if (l.has.permuteBytes && l.has.convertUp && l.fillsRegisters(v) && steps.size() == 1 &&
+  if (l.has.permuteBytes && l.has.convertUp && fillsRegisters(l, v) && steps.size() == 1 &&
       steps[0].kind == BinaryKind::div && steps[0].constant == 255) {
     Value scaled = bytesBy255(l, root);
     v = b.create<arith::MulFOp>(l.loc, scaled, l.floatLike(scaled, 0x1p-32));

@@ -9,6 +9,7 @@
 #include "compiler/Conversion/KernelToLoops/Elements/Branches.h"
 #include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
 #include "compiler/Conversion/KernelToLoops/Elements/Scalars.h"
+#include "compiler/Conversion/KernelToLoops/Vector/LanePixels.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
@@ -149,7 +150,7 @@ bool penstock::conversion::emitByTables(const Site &site, MapOp op, ArrayRef<Lan
     if (tabled.contains(result)) {
       Value byte = reads.lookup(result).byte;
       ctx.scalars[result] =
-          l.lookUp(tableOf(site, op, inputs, byte, result, place), scalarOf(site, byte));
+          lookUp(l, tableOf(site, op, inputs, byte, result, place), scalarOf(site, byte));
     } else if (needed.contains(result)) {
       (void)emitScalarOp(site, inner);
     }
@@ -287,5 +288,5 @@ std::optional<LaneValue> penstock::conversion::loadByTable(const Site &site, Loa
     }
     known = ctx.byteTables.emplace(text, table).first;
   }
-  return l.lookUp(known->second, byte);
+  return lookUp(l, known->second, byte);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Arithmetic of floats on lanes.
+#include "compiler/Conversion/KernelToLoops/Vector/LaneFloats.h"
 #include "compiler/Conversion/KernelToLoops/Vector/Helpers.h"
-#include "compiler/Conversion/KernelToLoops/Vector/Lanes.h"
 #include "compiler/Lane/LaneDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -15,7 +15,7 @@ using namespace penstock::pipe;
 using namespace penstock::conversion;
 
 /// Returns whether all lanes are +0, and known to be.
-bool Lanes::isPositiveZero(Value value) {
+bool penstock::conversion::isPositiveZero(Value value) {
   auto constant = value.getDefiningOp<arith::ConstantOp>();
   return constant &&
          constant.getValue() == Builder(value.getContext()).getZeroAttr(value.getType());
@@ -33,19 +33,169 @@ static double leastSum(const LaneValue &a, const LaneValue &c) {
 
 /// x * 2^-32, which is exact; of a difference with a constant as one step, since it only
 /// moves the exponent of what is rounded.
-Value Lanes::scaledDown(Value x) const {
+static Value scaledDown(const Lanes &l, Value x) {
+  OpBuilder &b = l.b;
+  const Location loc = l.loc;
   auto difference = x.getDefiningOp<arith::SubFOp>();
   DenseFPElementsAttr from;
   if (difference && matchPattern(difference.getLhs(), m_Constant(&from)) && from.isSplat() &&
       std::abs(from.getSplatValue<APFloat>().convertToDouble()) <
           0x1p60) // or it may overflow first
     return b.create<LLVM::FMAOp>(
-        loc, b.create<arith::NegFOp>(loc, difference.getRhs()), floatLike(x, 0x1p-32),
-        floatLike(x, from.getSplatValue<APFloat>().convertToDouble() * 0x1p-32));
-  return b.create<arith::MulFOp>(loc, x, floatLike(x, 0x1p-32));
+        loc, b.create<arith::NegFOp>(loc, difference.getRhs()), l.floatLike(x, 0x1p-32),
+        l.floatLike(x, from.getSplatValue<APFloat>().convertToDouble() * 0x1p-32));
+  return b.create<arith::MulFOp>(loc, x, l.floatLike(x, 0x1p-32));
 }
 
-LaneValue Lanes::floatBinary(BinaryKind kind, LaneValue a, LaneValue c) const {
+//===--- instructions that know of NaN and of zeros -----------------------------===//
+
+bool penstock::conversion::fillsRegisters(const Registers &l, Value v) {
+  auto vector = llvm::dyn_cast<VectorType>(v.getType());
+  return l.has.numbers && vector && vector.getElementType().isF32() &&
+         vector.getNumElements() % l.has.lanesOf(4) == 0;
+}
+
+/// The smaller or larger one, with -0 < +0, and of one NaN, which is quiet, the other operand.
+static Value numberOf(const Lanes &l, bool wantMin, Value x, Value y) {
+  OpBuilder &b = l.b;
+  const Location loc = l.loc;
+  return perRegister(l, {x, y}, [&](ValueRange parts) -> Value {
+    if (wantMin)
+      return b.create<penstock::lane::MinNumberOp>(loc, parts[0], parts[1]);
+    return b.create<penstock::lane::MaxNumberOp>(loc, parts[0], parts[1]);
+  });
+}
+
+static Value replaceNan(const Lanes &l, Value v, penstock::lane::NanBecomes by) {
+  return perRegister(l, {v}, [&](ValueRange parts) -> Value {
+    return l.b.create<penstock::lane::ReplaceNanOp>(l.loc, by, parts[0]);
+  });
+}
+
+LaneValue Lanes::canonical(LaneValue value) const {
+  if (!value.range.nan || !(value.type.isF32() || value.type.isF64()))
+    return value;
+  Value v = value.value;
+  value.range.quiet = true;
+  if (fillsRegisters(*this, v)) {
+    value.value = replaceNan(*this, v, penstock::lane::NanBecomes::canonical);
+    return value;
+  }
+  const int64_t bits = value.type.isF64() ? 0x7FF8000000000000 : 0x7FC00000;
+  Type integer = like(v, b.getIntegerType(value.type.getIntOrFloatBitWidth()));
+  Value asInt = b.create<arith::BitcastOp>(loc, integer, v);
+  Value isNan = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::UNO, v, v);
+  Value chosen = pick(isNan, integerLike(asInt, bits), asInt);
+  value.value = b.create<arith::BitcastOp>(loc, v.getType(), chosen);
+  return value;
+}
+
+static LaneValue floatMinMax(const Lanes &l, bool wantMin, LaneValue a, LaneValue c) {
+  OpBuilder &b = l.b;
+  const Location loc = l.loc;
+  // One instruction gives its second operand where one is NaN, or neither is
+  // smaller: the number, or what a constant says, goes there.
+  auto hasZero = [](Interval r) { return r.low <= 0 && r.high >= 0; };
+  // A maximum with +0 sets a zero's sign; one with other numbers passes it on.
+  if (!wantMin && a.upToZeroSign && isPositiveZero(c.value))
+    a.value = a.upToZeroSign;
+  Value upToZeroSign;
+  if (a.upToZeroSign && !hasZero(c.range))
+    upToZeroSign = floatMinMax(l, wantMin, {a.upToZeroSign, a.type, a.range}, c).value;
+  const bool swapped = !a.range.nan && (c.range.nan || (!wantMin && isPositiveZero(a.value)));
+  Value x = swapped ? c.value : a.value, y = swapped ? a.value : c.value;
+  const bool bothNan = a.range.nan && c.range.nan;
+  const bool bothZero = hasZero(a.range) && hasZero(c.range) && (wantMin || !isPositiveZero(y));
+  auto predicate = wantMin ? arith::CmpFPredicate::OLT : arith::CmpFPredicate::OGT;
+  Value v;
+  if ((bothNan || bothZero) && fillsRegisters(l, x) && a.range.noSignal() && c.range.noSignal()) {
+    v = numberOf(l, wantMin, x, y);
+  } else {
+    v = l.pick(b.create<arith::CmpFOp>(loc, predicate, x, y), x, y);
+    if (bothZero) {
+      Type bits = l.like(x, b.getIntegerType(a.type.getIntOrFloatBitWidth()));
+      auto eitherZero = [&](Value p,
+                            Value q) -> Value { // of equal numbers that are none, either one
+        p = b.create<arith::BitcastOp>(loc, bits, p);
+        q = b.create<arith::BitcastOp>(loc, bits, q);
+        return b.create<arith::BitcastOp>(loc, x.getType(),
+                                          wantMin ? l.orInt(p, q) : l.andInt(p, q));
+      };
+      if (!a.range.nan && !c.range.nan) // the same the other way around, but for zeros
+        v = eitherZero(v, l.pick(b.create<arith::CmpFOp>(loc, predicate, y, x), y, x));
+      else
+        v = l.pick(b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OEQ, x, y), eitherZero(x, y),
+                   v);
+    }
+    if (bothNan)
+      v = l.pick(b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::UNO, y, y), x, v);
+  }
+  auto pickEnd = [&](double p, double q) { return wantMin ? std::min(p, q) : std::max(p, q); };
+  Interval out{pickEnd(a.range.low, c.range.low), pickEnd(a.range.high, c.range.high), bothNan};
+  // With a NaN on one side the result is the other side.
+  auto include = [&](Interval other) {
+    out.low = std::min(out.low, other.low);
+    out.high = std::max(out.high, other.high);
+  };
+  if (a.range.nan)
+    include(c.range);
+  if (c.range.nan)
+    include(a.range);
+  out.quiet = a.range.noSignal() && c.range.noSignal();
+  return {v, a.type, out, {}, {}, upToZeroSign};
+}
+
+LaneValue penstock::conversion::farther(const Lanes &l, bool wantMin, LaneValue sofar,
+                                        LaneValue value) {
+  OpBuilder &b = l.b;
+  const Location loc = l.loc;
+  l.match(sofar.value, value.value);
+  auto predicate = wantMin ? arith::CmpFPredicate::OLT : arith::CmpFPredicate::OGT;
+  Value v = l.pick(b.create<arith::CmpFOp>(loc, predicate, value.value, sofar.value), value.value,
+                   sofar.value);
+  const Interval &a = sofar.range, &c = value.range;
+  Interval out{wantMin ? std::min(a.low, c.low) : std::max(a.low, c.low),
+               wantMin ? std::min(a.high, c.high) : std::max(a.high, c.high), a.nan};
+  if (c.nan) {
+    out.low = std::min(out.low, a.low);
+    out.high = std::max(out.high, a.high);
+  }
+  out.quiet = a.noSignal();
+  return {v, sofar.type, out};
+}
+
+static Value remainderOf(const Lanes &l, Value a, Value c) {
+  OpBuilder &b = l.b;
+  const Location loc = l.loc;
+  l.match(a, c);
+  func::FuncOp helper = fmodHelper(b, loc);
+  Type element = getElementTypeOrSelf(a.getType());
+  auto one = [&](Value x, Value y) -> Value {
+    // The remainder of two f32 is an f32, so the f64 algorithm gives its bits.
+    if (element.isF32()) {
+      x = b.create<arith::ExtFOp>(loc, b.getF64Type(), x);
+      y = b.create<arith::ExtFOp>(loc, b.getF64Type(), y);
+    }
+    Value r = b.create<func::CallOp>(loc, helper, ValueRange{x, y}).getResult(0);
+    return element.isF32() ? b.create<arith::TruncFOp>(loc, element, r).getResult() : r;
+  };
+  auto vector = llvm::dyn_cast<VectorType>(a.getType());
+  if (!vector)
+    return one(a, c);
+  Value result = l.floatLike(a, 0.0);
+  for (int64_t i = 0; i < vector.getNumElements(); ++i) {
+    Value r = one(b.create<vector::ExtractOp>(loc, a, i), b.create<vector::ExtractOp>(loc, c, i));
+    result = b.create<vector::InsertOp>(loc, r, result, i);
+  }
+  return result;
+}
+
+//===--- any operation -------------------------------------------------------------===//
+
+LaneValue penstock::conversion::floatBinary(const Lanes &l, BinaryKind kind, LaneValue a,
+                                            LaneValue c) {
+  OpBuilder &b = l.b;
+  const Location loc = l.loc;
   Value x = a.value, y = c.value;
   const bool finite = !a.range.nan && !c.range.nan && std::isfinite(a.range.low) &&
                       std::isfinite(a.range.high) && std::isfinite(c.range.low) &&
@@ -69,7 +219,7 @@ LaneValue Lanes::floatBinary(BinaryKind kind, LaneValue a, LaneValue c) const {
       out = widened(Interval::of(a.range.low - c.range.high, a.range.high - c.range.low), a.type);
     // The middle of a window, less itself: what follows is known as well.
     if (finite && x == y)
-      return constant(b.getFloatAttr(a.type, 0.0));
+      return l.constant(b.getFloatAttr(a.type, 0.0));
     out.least = leastSum(a, c);
     out.quiet = quiet;
     return {b.create<arith::SubFOp>(loc, x, y), a.type, out};
@@ -79,152 +229,19 @@ LaneValue Lanes::floatBinary(BinaryKind kind, LaneValue a, LaneValue c) const {
     out.quiet = quiet;
     // Three channels share the other factor, and so the step that is left.
     if (a.scaled && c.range.least >= 0x1p-60)
-      return {b.create<arith::MulFOp>(loc, a.scaled, scaledDown(y)), a.type, out};
+      return {b.create<arith::MulFOp>(loc, a.scaled, scaledDown(l, y)), a.type, out};
     return {b.create<arith::MulFOp>(loc, x, y), a.type, out};
   case BinaryKind::div:
     if (finite && (c.range.low > 0 || c.range.high < 0))
       out = widened(product(a.range, Interval::of(1 / c.range.high, 1 / c.range.low)), a.type);
     out.quiet = quiet;
-    return {quotient(a, c), a.type, out};
+    return {quotient(l, a, c), a.type, out};
   case BinaryKind::rem:
-    return {fmod(x, y), a.type, out};
+    return {remainderOf(l, x, y), a.type, out};
   case BinaryKind::min:
   case BinaryKind::max:
-    return floatMinMax(kind == BinaryKind::min, a, c);
+    return floatMinMax(l, kind == BinaryKind::min, a, c);
   default:
     llvm_unreachable("bit operation on a float");
   }
-}
-
-//===--- instructions that know of NaN and of zeros -----------------------------===//
-
-bool Lanes::fillsRegisters(Value v) const {
-  auto vector = llvm::dyn_cast<VectorType>(v.getType());
-  return has.numbers && vector && vector.getElementType().isF32() &&
-         vector.getNumElements() % has.lanesOf(4) == 0;
-}
-
-/// The smaller or larger one, with -0 < +0, and of one NaN, which is quiet, the other operand.
-Value Lanes::numberOf(bool wantMin, Value x, Value y) const {
-  return perRegister({x, y}, [&](ValueRange parts) -> Value {
-    if (wantMin)
-      return b.create<lane::MinNumberOp>(loc, parts[0], parts[1]);
-    return b.create<lane::MaxNumberOp>(loc, parts[0], parts[1]);
-  });
-}
-
-static Value replaceNan(const Lanes &l, Value v, penstock::lane::NanBecomes by) {
-  return l.perRegister({v}, [&](ValueRange parts) -> Value {
-    return l.b.create<penstock::lane::ReplaceNanOp>(l.loc, by, parts[0]);
-  });
-}
-
-LaneValue Lanes::canonical(LaneValue value) const {
-  if (!value.range.nan || !(value.type.isF32() || value.type.isF64()))
-    return value;
-  Value v = value.value;
-  value.range.quiet = true;
-  if (fillsRegisters(v)) {
-    value.value = replaceNan(*this, v, lane::NanBecomes::canonical);
-    return value;
-  }
-  const int64_t bits = value.type.isF64() ? 0x7FF8000000000000 : 0x7FC00000;
-  Type integer = like(v, b.getIntegerType(value.type.getIntOrFloatBitWidth()));
-  Value asInt = b.create<arith::BitcastOp>(loc, integer, v);
-  Value isNan = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::UNO, v, v);
-  Value chosen = pick(isNan, integerLike(asInt, bits), asInt);
-  value.value = b.create<arith::BitcastOp>(loc, v.getType(), chosen);
-  return value;
-}
-
-LaneValue Lanes::floatMinMax(bool wantMin, LaneValue a, LaneValue c) const {
-  // One instruction gives its second operand where one is NaN, or neither is
-  // smaller: the number, or what a constant says, goes there.
-  auto hasZero = [](Interval r) { return r.low <= 0 && r.high >= 0; };
-  // A maximum with +0 sets a zero's sign; one with other numbers passes it on.
-  if (!wantMin && a.upToZeroSign && isPositiveZero(c.value))
-    a.value = a.upToZeroSign;
-  Value upToZeroSign;
-  if (a.upToZeroSign && !hasZero(c.range))
-    upToZeroSign = floatMinMax(wantMin, {a.upToZeroSign, a.type, a.range}, c).value;
-  const bool swapped = !a.range.nan && (c.range.nan || (!wantMin && isPositiveZero(a.value)));
-  Value x = swapped ? c.value : a.value, y = swapped ? a.value : c.value;
-  const bool bothNan = a.range.nan && c.range.nan;
-  const bool bothZero = hasZero(a.range) && hasZero(c.range) && (wantMin || !isPositiveZero(y));
-  auto predicate = wantMin ? arith::CmpFPredicate::OLT : arith::CmpFPredicate::OGT;
-  Value v;
-  if ((bothNan || bothZero) && fillsRegisters(x) && a.range.noSignal() && c.range.noSignal()) {
-    v = numberOf(wantMin, x, y);
-  } else {
-    v = pick(b.create<arith::CmpFOp>(loc, predicate, x, y), x, y);
-    if (bothZero) {
-      Type bits = like(x, b.getIntegerType(a.type.getIntOrFloatBitWidth()));
-      auto eitherZero = [&](Value p,
-                            Value q) -> Value { // of equal numbers that are none, either one
-        p = b.create<arith::BitcastOp>(loc, bits, p);
-        q = b.create<arith::BitcastOp>(loc, bits, q);
-        return b.create<arith::BitcastOp>(loc, x.getType(), wantMin ? orInt(p, q) : andInt(p, q));
-      };
-      if (!a.range.nan && !c.range.nan) // the same the other way around, but for zeros
-        v = eitherZero(v, pick(b.create<arith::CmpFOp>(loc, predicate, y, x), y, x));
-      else
-        v = pick(b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OEQ, x, y), eitherZero(x, y),
-                 v);
-    }
-    if (bothNan)
-      v = pick(b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::UNO, y, y), x, v);
-  }
-  auto pickEnd = [&](double p, double q) { return wantMin ? std::min(p, q) : std::max(p, q); };
-  Interval out{pickEnd(a.range.low, c.range.low), pickEnd(a.range.high, c.range.high), bothNan};
-  // With a NaN on one side the result is the other side.
-  auto include = [&](Interval other) {
-    out.low = std::min(out.low, other.low);
-    out.high = std::max(out.high, other.high);
-  };
-  if (a.range.nan)
-    include(c.range);
-  if (c.range.nan)
-    include(a.range);
-  out.quiet = a.range.noSignal() && c.range.noSignal();
-  return {v, a.type, out, {}, {}, upToZeroSign};
-}
-
-LaneValue Lanes::farther(bool wantMin, LaneValue sofar, LaneValue value) const {
-  match(sofar.value, value.value);
-  auto predicate = wantMin ? arith::CmpFPredicate::OLT : arith::CmpFPredicate::OGT;
-  Value v = pick(b.create<arith::CmpFOp>(loc, predicate, value.value, sofar.value), value.value,
-                 sofar.value);
-  const Interval &a = sofar.range, &c = value.range;
-  Interval out{wantMin ? std::min(a.low, c.low) : std::max(a.low, c.low),
-               wantMin ? std::min(a.high, c.high) : std::max(a.high, c.high), a.nan};
-  if (c.nan) {
-    out.low = std::min(out.low, a.low);
-    out.high = std::max(out.high, a.high);
-  }
-  out.quiet = a.noSignal();
-  return {v, sofar.type, out};
-}
-
-Value Lanes::fmod(Value a, Value c) const {
-  match(a, c);
-  func::FuncOp helper = fmodHelper(b, loc);
-  Type element = getElementTypeOrSelf(a.getType());
-  auto one = [&](Value x, Value y) -> Value {
-    // The remainder of two f32 is an f32, so the f64 algorithm gives its bits.
-    if (element.isF32()) {
-      x = b.create<arith::ExtFOp>(loc, b.getF64Type(), x);
-      y = b.create<arith::ExtFOp>(loc, b.getF64Type(), y);
-    }
-    Value r = b.create<func::CallOp>(loc, helper, ValueRange{x, y}).getResult(0);
-    return element.isF32() ? b.create<arith::TruncFOp>(loc, element, r).getResult() : r;
-  };
-  auto vector = llvm::dyn_cast<VectorType>(a.getType());
-  if (!vector)
-    return one(a, c);
-  Value result = floatLike(a, 0.0);
-  for (int64_t i = 0; i < vector.getNumElements(); ++i) {
-    Value r = one(b.create<vector::ExtractOp>(loc, a, i), b.create<vector::ExtractOp>(loc, c, i));
-    result = b.create<vector::InsertOp>(loc, r, result, i);
-  }
-  return result;
 }

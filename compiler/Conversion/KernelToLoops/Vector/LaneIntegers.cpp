@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Arithmetic on integers.
+#include "compiler/Conversion/KernelToLoops/Vector/LaneIntegers.h"
 #include "compiler/Conversion/KernelToLoops/Vector/AsI16.h"
-#include "compiler/Conversion/KernelToLoops/Vector/Lanes.h"
+#include "compiler/Conversion/KernelToLoops/Vector/LaneCasts.h"
+#include "compiler/Conversion/KernelToLoops/Vector/LanePixels.h"
 #include "compiler/Lane/LaneDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -96,7 +98,131 @@ static Value dividedBy(const Lanes &l, BinaryKind kind, const LaneValue &a, cons
   return v;
 }
 
-LaneValue Lanes::intBinary(BinaryKind kind, LaneValue a, LaneValue c) const {
+/// The lowest byte, where it is there or one number for all lanes.
+static Value lowOf(const Lanes &l, const LaneValue &value) {
+  OpBuilder &b = l.b;
+  const Location loc = l.loc;
+  if (value.low)
+    return value.low;
+  if (!llvm::isa<VectorType>(value.value.getType()) || value.range.low != value.range.high ||
+      !value.range.within(-0x1p31, 0x1p31))
+    return {};
+  Type type = l.like(value.value, b.getI8Type());
+  auto byte = static_cast<int8_t>(static_cast<int64_t>(value.range.low));
+  return b.create<arith::ConstantOp>(
+      loc, DenseElementsAttr::get(llvm::cast<VectorType>(type), b.getI8IntegerAttr(byte)));
+}
+
+/// The lowest byte of a result comes from those of the operands: a u8 that takes nothing else is
+/// computed in a quarter of the registers.
+static Value lowBinary(const Lanes &l, BinaryKind kind, const LaneValue &a, const LaneValue &c) {
+  OpBuilder &b = l.b;
+  const Location loc = l.loc;
+  if (!a.low && !c.low)
+    return {};
+  const bool isConstant = a.range.low == a.range.high || c.range.low == c.range.high;
+  Value x = lowOf(l, a), y = lowOf(l, c);
+  if (!x || !y)
+    return {};
+  switch (kind) {
+  case BinaryKind::add:
+    return b.create<arith::AddIOp>(loc, x, y);
+  case BinaryKind::sub:
+    return b.create<arith::SubIOp>(loc, x, y);
+  case BinaryKind::mul: // of two vectors there is no such instruction
+    return isConstant ? b.create<arith::MulIOp>(loc, x, y).getResult() : Value();
+  case BinaryKind::bit_and:
+    return b.create<arith::AndIOp>(loc, x, y);
+  case BinaryKind::bit_or:
+    return b.create<arith::OrIOp>(loc, x, y);
+  case BinaryKind::bit_xor:
+    return b.create<arith::XOrIOp>(loc, x, y);
+  default:
+    return {};
+  }
+}
+
+static Value realOf(const Lanes &l, const LaneValue &value) {
+  OpBuilder &b = l.b;
+  const Location loc = l.loc;
+  if (value.real)
+    return value.real;
+  // One number for all l.lanes costs nothing.
+  if (!value.range.within(-0x1p24, 0x1p24))
+    return {};
+  if (value.range.low == value.range.high)
+    return b.create<arith::ConstantOp>(loc, b.getF32FloatAttr(static_cast<float>(value.range.low)));
+  LaneValue one = value;
+  if (auto splat = value.value.getDefiningOp<vector::SplatOp>())
+    one.value = splat.getInput();
+  one.wide = {};
+  if (!llvm::isa<VectorType>(one.value.getType()))
+    return intToFloat(l, one, b.getF32Type()).value;
+  return {};
+}
+
+/// The result in f32, where operands are there and all numbers are exact. Whole
+/// numbers up to 2^24 are: then a fused multiply-add is no other number either.
+/// No such zero is negative.
+static Value realBinary(const Lanes &l, BinaryKind kind, const LaneValue &a, const LaneValue &c,
+                        Interval result) {
+  OpBuilder &b = l.b;
+  const Location loc = l.loc;
+  constexpr double exact = 0x1p24;
+  if ((!a.real && !c.real) || !result.within(-exact, exact) || !a.range.within(-exact, exact) ||
+      !c.range.within(-exact, exact))
+    return {};
+  Value x = realOf(l, a), y = realOf(l, c);
+  if (kind == BinaryKind::shr && x && c.range.low == c.range.high && a.range.low >= 0)
+    return b.create<LLVM::FTruncOp>(
+        loc, b.create<arith::MulFOp>(
+                 loc, x, l.floatLike(x, std::ldexp(1.0, -static_cast<int>(c.range.low)))));
+  if (!x || !y)
+    return {};
+  l.match(x, y);
+  switch (kind) {
+  case BinaryKind::sub:
+    return b.create<arith::SubFOp>(loc, x, y);
+  case BinaryKind::mul:
+    if (a.range.low < 0 || c.range.low < 0)
+      return {};
+    return b.create<arith::MulFOp>(loc, x, y);
+  case BinaryKind::add:
+    if (l.has.fusedMultiplyAdd)
+      for (auto [sum, other] : {std::pair(x, y), std::pair(y, x)})
+        if (auto product = sum.getDefiningOp<arith::MulFOp>())
+          return b.create<LLVM::FMAOp>(loc, product.getLhs(), product.getRhs(), other);
+    return b.create<arith::AddFOp>(loc, x, y);
+  default:
+    return {};
+  }
+}
+
+/// By a count modulo the width.
+static Value shifted(const Lanes &l, BinaryKind kind, const LaneValue &a, const LaneValue &c) {
+  OpBuilder &b = l.b;
+  Value count = l.andInt(c.value, l.integerLike(c.value, a.type.getIntOrFloatBitWidth() - 1));
+  if (kind == BinaryKind::shl)
+    return b.create<arith::ShLIOp>(l.loc, a.value, count);
+  if (isUnsigned(a.type))
+    return b.create<arith::ShRUIOp>(l.loc, a.value, count);
+  return b.create<arith::ShRSIOp>(l.loc, a.value, count);
+}
+
+static Interval shiftedRange(BinaryKind kind, const LaneValue &a, const LaneValue &c) {
+  if (kind == BinaryKind::shl || a.range.low < 0)
+    return rangeOfType(a.type);
+  const double most = a.type.getIntOrFloatBitWidth() - 1;
+  const bool known = c.range.low == c.range.high && c.range.within(0, most);
+  return Interval::of(0, known
+                             ? std::floor(std::ldexp(a.range.high, -static_cast<int>(c.range.low)))
+                             : a.range.high);
+}
+
+LaneValue penstock::conversion::intBinary(const Lanes &l, BinaryKind kind, LaneValue a,
+                                          LaneValue c) {
+  OpBuilder &b = l.b;
+  const Location loc = l.loc;
   const bool isUnsignedType = isUnsigned(a.type);
   const Interval full = rangeOfType(a.type);
   Value x = a.value, y = c.value, v;
@@ -118,7 +244,7 @@ LaneValue Lanes::intBinary(BinaryKind kind, LaneValue a, LaneValue c) const {
     break;
   case BinaryKind::div:
   case BinaryKind::rem: {
-    v = dividedBy(*this, kind, a, c);
+    v = dividedBy(l, kind, a, c);
     if (c.range.low >= 1 && a.range.low >= 0)
       out = Interval::of(0, kind == BinaryKind::div ? std::floor(a.range.high / c.range.low)
                                                     : std::min(a.range.high, c.range.high - 1));
@@ -128,143 +254,37 @@ LaneValue Lanes::intBinary(BinaryKind kind, LaneValue a, LaneValue c) const {
     break;
   }
   case BinaryKind::min:
-    v = isUnsignedType ? b.create<arith::MinUIOp>(loc, x, y).getResult() : minS(x, y);
+    v = isUnsignedType ? b.create<arith::MinUIOp>(loc, x, y).getResult() : l.minS(x, y);
     out = Interval::of(std::min(a.range.low, c.range.low), std::min(a.range.high, c.range.high));
     break;
   case BinaryKind::max:
-    v = isUnsignedType ? b.create<arith::MaxUIOp>(loc, x, y).getResult() : maxS(x, y);
+    v = isUnsignedType ? b.create<arith::MaxUIOp>(loc, x, y).getResult() : l.maxS(x, y);
     out = Interval::of(std::max(a.range.low, c.range.low), std::max(a.range.high, c.range.high));
     break;
   case BinaryKind::bit_and:
-    v = andInt(x, y);
+    v = l.andInt(x, y);
     if (a.range.low >= 0 && c.range.low >= 0)
       out = Interval::of(0, std::min(a.range.high, c.range.high));
     break;
   case BinaryKind::bit_or:
-    v = orInt(x, y);
+    v = l.orInt(x, y);
     break;
   case BinaryKind::bit_xor:
-    v = xorInt(x, y);
+    v = l.xorInt(x, y);
     break;
   case BinaryKind::shl:
-  case BinaryKind::shr: {
-    const int64_t width = a.type.getIntOrFloatBitWidth();
-    Value count = andInt(y, integerLike(y, width - 1));
-    if (kind == BinaryKind::shl)
-      v = b.create<arith::ShLIOp>(loc, x, count);
-    else if (isUnsignedType)
-      v = b.create<arith::ShRUIOp>(loc, x, count);
-    else
-      v = b.create<arith::ShRSIOp>(loc, x, count);
-    if (kind == BinaryKind::shr && a.range.low >= 0) {
-      const bool known =
-          c.range.low == c.range.high && c.range.within(0, static_cast<double>(width - 1));
-      out = Interval::of(
-          0, known ? std::floor(std::ldexp(a.range.high, -static_cast<int>(c.range.low)))
-                   : a.range.high);
-    }
+  case BinaryKind::shr:
+    v = shifted(l, kind, a, c);
+    out = shiftedRange(kind, a, c);
     break;
   }
-  }
-  Value low = lowBinary(kind, a, c);
+  Value low = lowBinary(l, kind, a, c);
   if (!out)
     return {v, a.type, full, {}, {}, {}, {}, {}, low};
   const PixelSum sum = pixelSum(kind, a, c);
   if (sum.pixels && llvm::count_if(sum.weights, [](int64_t weight) { return weight != 0; }) > 1)
-    return {dotProduct(sum), a.type, *out, {}, {}, {}, sum};
-  LaneValue result{v, a.type, *out, {}, realBinary(kind, a, c, *out), {}, sum, {}, low};
-  result.asI16 = binaryAsI16(*this, kind, a, c, *out);
+    return {dotProduct(l, sum), a.type, *out, {}, {}, {}, sum};
+  LaneValue result{v, a.type, *out, {}, realBinary(l, kind, a, c, *out), {}, sum, {}, low};
+  result.asI16 = binaryAsI16(l, kind, a, c, *out);
   return result;
-}
-
-/// The lowest byte, where it is there or one number for all lanes.
-Value Lanes::lowOf(const LaneValue &value) const {
-  if (value.low)
-    return value.low;
-  if (!llvm::isa<VectorType>(value.value.getType()) || value.range.low != value.range.high ||
-      !value.range.within(-0x1p31, 0x1p31))
-    return {};
-  Type type = like(value.value, b.getI8Type());
-  auto byte = static_cast<int8_t>(static_cast<int64_t>(value.range.low));
-  return b.create<arith::ConstantOp>(
-      loc, DenseElementsAttr::get(llvm::cast<VectorType>(type), b.getI8IntegerAttr(byte)));
-}
-
-/// The lowest byte of a result comes from those of the operands: a u8 that takes nothing else is
-/// computed in a quarter of the registers.
-Value Lanes::lowBinary(BinaryKind kind, const LaneValue &a, const LaneValue &c) const {
-  if (!a.low && !c.low)
-    return {};
-  const bool isConstant = a.range.low == a.range.high || c.range.low == c.range.high;
-  Value x = lowOf(a), y = lowOf(c);
-  if (!x || !y)
-    return {};
-  switch (kind) {
-  case BinaryKind::add:
-    return b.create<arith::AddIOp>(loc, x, y);
-  case BinaryKind::sub:
-    return b.create<arith::SubIOp>(loc, x, y);
-  case BinaryKind::mul: // of two vectors there is no such instruction
-    return isConstant ? b.create<arith::MulIOp>(loc, x, y).getResult() : Value();
-  case BinaryKind::bit_and:
-    return b.create<arith::AndIOp>(loc, x, y);
-  case BinaryKind::bit_or:
-    return b.create<arith::OrIOp>(loc, x, y);
-  case BinaryKind::bit_xor:
-    return b.create<arith::XOrIOp>(loc, x, y);
-  default:
-    return {};
-  }
-}
-
-Value Lanes::realOf(const LaneValue &value) const {
-  if (value.real)
-    return value.real;
-  // One number for all lanes costs nothing.
-  if (!value.range.within(-0x1p24, 0x1p24))
-    return {};
-  if (value.range.low == value.range.high)
-    return b.create<arith::ConstantOp>(loc, b.getF32FloatAttr(static_cast<float>(value.range.low)));
-  LaneValue one = value;
-  if (auto splat = value.value.getDefiningOp<vector::SplatOp>())
-    one.value = splat.getInput();
-  one.wide = {};
-  if (!llvm::isa<VectorType>(one.value.getType()))
-    return intToFloat(one, b.getF32Type()).value;
-  return {};
-}
-
-/// The result in f32, where operands are there and all numbers are exact. Whole
-/// numbers up to 2^24 are: then a fused multiply-add is no other number either.
-/// No such zero is negative.
-Value Lanes::realBinary(BinaryKind kind, const LaneValue &a, const LaneValue &c,
-                        Interval result) const {
-  constexpr double exact = 0x1p24;
-  if ((!a.real && !c.real) || !result.within(-exact, exact) || !a.range.within(-exact, exact) ||
-      !c.range.within(-exact, exact))
-    return {};
-  Value x = realOf(a), y = realOf(c);
-  if (kind == BinaryKind::shr && x && c.range.low == c.range.high && a.range.low >= 0)
-    return b.create<LLVM::FTruncOp>(
-        loc, b.create<arith::MulFOp>(
-                 loc, x, floatLike(x, std::ldexp(1.0, -static_cast<int>(c.range.low)))));
-  if (!x || !y)
-    return {};
-  match(x, y);
-  switch (kind) {
-  case BinaryKind::sub:
-    return b.create<arith::SubFOp>(loc, x, y);
-  case BinaryKind::mul:
-    if (a.range.low < 0 || c.range.low < 0)
-      return {};
-    return b.create<arith::MulFOp>(loc, x, y);
-  case BinaryKind::add:
-    if (has.fusedMultiplyAdd)
-      for (auto [sum, other] : {std::pair(x, y), std::pair(y, x)})
-        if (auto product = sum.getDefiningOp<arith::MulFOp>())
-          return b.create<LLVM::FMAOp>(loc, product.getLhs(), product.getRhs(), other);
-    return b.create<arith::AddFOp>(loc, x, y);
-  default:
-    return {};
-  }
 }

@@ -5,7 +5,7 @@
 // Pixels of three bytes lie in the lanes as they do in memory, only with the
 // middle byte twice. One look-up then serves all channels, and a weighted sum of
 // them is a dot product of bytes.
-#include "compiler/Conversion/KernelToLoops/Vector/Lanes.h"
+#include "compiler/Conversion/KernelToLoops/Vector/LanePixels.h"
 #include "compiler/Lane/LaneDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -19,22 +19,6 @@ static SmallVector<int64_t> upFrom(int64_t first, int64_t count) {
   for (int64_t i = 0; i < count; ++i)
     all[i] = first + i;
   return all;
-}
-
-Value Lanes::perRegister(ValueRange operands, llvm::function_ref<Value(ValueRange)> one) const {
-  const int64_t count = llvm::cast<VectorType>(operands[0].getType()).getNumElements();
-  const int64_t fitting = has.lanesOf(4);
-  Value whole;
-  for (int64_t first = 0; first < count; first += fitting) {
-    SmallVector<Value> parts(operands);
-    if (count != fitting)
-      for (Value &part : parts)
-        part = b.create<vector::ShuffleOp>(loc, part, part, upFrom(first, fitting));
-    Value result = one(parts);
-    whole = whole ? b.create<vector::ShuffleOp>(loc, whole, result, upFrom(0, first + fitting))
-                  : result;
-  }
-  return whole;
 }
 
 //===--- weighted sums --------------------------------------------------------------===//
@@ -55,7 +39,7 @@ static std::array<Digits, 4> digitsOf(const PixelSum &sum) {
           Digits(sum.weights[2])};
 }
 
-PixelSum Lanes::pixelSum(BinaryKind kind, const LaneValue &a, const LaneValue &c) const {
+PixelSum penstock::conversion::pixelSum(BinaryKind kind, const LaneValue &a, const LaneValue &c) {
   if (!a.type.isSignlessInteger(32))
     return {};
   auto constantIn = [](const LaneValue &value) -> std::optional<int64_t> {
@@ -87,7 +71,9 @@ PixelSum Lanes::pixelSum(BinaryKind kind, const LaneValue &a, const LaneValue &c
   return fits ? sum : PixelSum();
 }
 
-Value Lanes::dotProduct(const PixelSum &sum) const {
+Value penstock::conversion::dotProduct(const Lanes &l, const PixelSum &sum) {
+  OpBuilder &b = l.b;
+  const Location loc = l.loc;
   const std::array<Digits, 4> digits = digitsOf(sum);
   auto quad = [&](int64_t Digits::*place) {
     uint32_t bytes = 0;
@@ -95,53 +81,58 @@ Value Lanes::dotProduct(const PixelSum &sum) const {
       bytes |= static_cast<uint32_t>(static_cast<uint8_t>(digits[byte].*place)) << (8 * byte);
     return static_cast<int32_t>(bytes);
   };
-  return perRegister(sum.pixels, [&](ValueRange parts) -> Value {
+  return perRegister(l, sum.pixels, [&](ValueRange parts) -> Value {
     Value pixels = parts[0];
     auto add = [&](Value sofar, int64_t Digits::*place) {
-      return b.create<lane::DotQuadsOp>(loc, sofar, pixels, integerLike(pixels, quad(place)))
+      return b
+          .create<penstock::lane::DotQuadsOp>(loc, sofar, pixels,
+                                              l.integerLike(pixels, quad(place)))
           .getResult();
     };
     if (!quad(&Digits::high))
-      return add(integerLike(pixels, sum.constant), &Digits::low);
-    Value high = shl(add(integerLike(pixels, sum.constant >> 8), &Digits::high), 8);
+      return add(l.integerLike(pixels, sum.constant), &Digits::low);
+    Value high = l.shl(add(l.integerLike(pixels, sum.constant >> 8), &Digits::high), 8);
     if (sum.constant & 255)
-      high = orInt(high, integerLike(high, sum.constant & 255));
+      high = l.orInt(high, l.integerLike(high, sum.constant & 255));
     return add(high, &Digits::low);
   });
 }
 
 //===--- tables -----------------------------------------------------------------------===//
 
-LaneValue Lanes::lookUp(const ByteTable &table, const LaneValue &index) const {
-  auto type = VectorType::get({has.registerBytes}, b.getI8Type());
+LaneValue penstock::conversion::lookUp(const Lanes &l, const ByteTable &table,
+                                       const LaneValue &index) {
+  OpBuilder &b = l.b;
+  const Location loc = l.loc;
+  auto type = VectorType::get({l.has.registerBytes}, b.getI8Type());
   auto find = [&](Value at) -> Value {
     auto half = [&](Value low, Value high) {
-      return b.create<lane::PermuteTwoOp>(loc, low, high, at).getResult();
+      return b.create<penstock::lane::PermuteTwoOp>(loc, low, high, at).getResult();
     };
     Value low = half(table[0], table[1]), high = half(table[2], table[3]);
-    return pick(cmp(arith::CmpIPredicate::slt, at, integerLike(at, 0)), high, low);
+    return l.pick(l.cmp(arith::CmpIPredicate::slt, at, l.integerLike(at, 0)), high, low);
   };
-  LaneValue result = wrap({}, index.type);
+  LaneValue result = l.wrap({}, index.type);
   if (!index.sum.pixels || index.sum.constant || llvm::count(index.sum.weights, 0) != 2 ||
       llvm::count(index.sum.weights, 1) != 1) {
     const int64_t count = llvm::cast<VectorType>(index.value.getType()).getNumElements();
     SmallVector<int64_t> whole;
-    for (int64_t i = 0; i < has.registerBytes; ++i)
+    for (int64_t i = 0; i < l.has.registerBytes; ++i)
       whole.push_back(i % count);
     result.value = find(b.create<vector::ShuffleOp>(loc, index.value, index.value, whole));
     result.value = b.create<vector::ShuffleOp>(loc, result.value, result.value, upFrom(0, count));
     return result;
   }
-  Value pixels = shared(perRegister(index.sum.pixels, [&](ValueRange parts) -> Value {
+  Value pixels = earlierEqual(perRegister(l, index.sum.pixels, [&](ValueRange parts) -> Value {
     Value part = parts[0];
     Value found = find(b.create<vector::BitCastOp>(loc, type, part));
     return b.create<vector::BitCastOp>(loc, part.getType(), found);
   }));
   result.sum = {pixels, index.sum.weights};
-  result.wide = index.sum.weights[2] ? shrU(pixels, 24)
-                                     : andInt(index.sum.weights[1] ? shrU(pixels, 8) : pixels,
-                                              integerLike(pixels, 255));
-  result.value = b.create<arith::TruncIOp>(loc, like(pixels, b.getI8Type()), result.wide);
+  result.wide = index.sum.weights[2] ? l.shrU(pixels, 24)
+                                     : l.andInt(index.sum.weights[1] ? l.shrU(pixels, 8) : pixels,
+                                                l.integerLike(pixels, 255));
+  result.value = b.create<arith::TruncIOp>(loc, l.like(pixels, b.getI8Type()), result.wide);
   return result;
 }
 
@@ -163,7 +154,7 @@ static bool same(Value x, Value y, llvm::DenseSet<std::pair<Value, Value>> &seen
   return true;
 }
 
-Value Lanes::shared(Value fresh) const {
+Value penstock::conversion::earlierEqual(Value fresh) {
   Operation *made = fresh.getDefiningOp();
   llvm::DenseSet<std::pair<Value, Value>> seen;
   for (Operation &earlier : *made->getBlock()) {

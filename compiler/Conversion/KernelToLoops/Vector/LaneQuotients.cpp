@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Quotients as products.
-#include "compiler/Conversion/KernelToLoops/Vector/Lanes.h"
+#include "compiler/Conversion/KernelToLoops/Vector/LaneFloats.h"
 #include "compiler/Conversion/KernelToLoops/Vector/Reciprocal.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -33,7 +33,7 @@ static Value quotientByOne(const Lanes &l, Value x, Value c) {
   const Location loc = l.loc;
   Value bits = b.create<arith::BitcastOp>(loc, l.like(x, b.getI32Type()), x);
   bits = l.andInt(bits, l.integerLike(bits, 0x7FFFFFFF));
-  Value odd = l.anyLane(bits, [&](Value part) {
+  Value odd = anyLane(l, bits, [&](Value part) {
     return l.andInt(isBounded(l, part, CmpIPredicate::ugt),
                     l.cmp(CmpIPredicate::ne, part, l.integerLike(part, 0)));
   });
@@ -56,17 +56,19 @@ static Value quotientByOne(const Lanes &l, Value x, Value c) {
 
 /// x / c. A product with a constant's reciprocal takes a sixth of the time; where
 /// that is exact, and what it loses with tiny numbers does not occur, it is the same.
-Value Lanes::quotient(const LaneValue &a, const LaneValue &c) const {
+Value penstock::conversion::quotient(const Lanes &l, const LaneValue &a, const LaneValue &c) {
+  OpBuilder &b = l.b;
+  const Location loc = l.loc;
   const auto constant = static_cast<float>(c.range.low);
-  if (!has.fusedMultiplyAdd || !a.type.isF32())
+  if (!l.has.fusedMultiplyAdd || !a.type.isF32())
     return b.create<arith::DivFOp>(loc, a.value, c.value);
   auto alike = c.value.getDefiningOp<vector::SplatOp>();
-  if (alike && lanes * 4 >= has.registerBytes)
-    return quotientByOne(*this, a.value, alike.getInput());
+  if (alike && l.lanes * 4 >= l.has.registerBytes)
+    return quotientByOne(l, a.value, alike.getInput());
   if (!c.range.isConstant() || a.range.least < 0x1p-60 || !dividesExactly(constant))
     return b.create<arith::DivFOp>(loc, a.value, c.value);
   const Reciprocal r(constant);
-  auto number = [&](float part) { return floatLike(a.value, static_cast<double>(part)); };
+  auto number = [&](float part) { return l.floatLike(a.value, static_cast<double>(part)); };
   Value high = number(r.high);
   if (r.low == 0)
     return b.create<arith::MulFOp>(loc, a.value, high);

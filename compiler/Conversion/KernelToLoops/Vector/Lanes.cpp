@@ -3,6 +3,9 @@
 // Arithmetic, comparison and selection on lanes.
 #include "compiler/Conversion/KernelToLoops/Vector/Lanes.h"
 #include "compiler/Conversion/KernelToLoops/Vector/AsI16.h"
+#include "compiler/Conversion/KernelToLoops/Vector/LaneFloats.h"
+#include "compiler/Conversion/KernelToLoops/Vector/LaneHalves.h"
+#include "compiler/Conversion/KernelToLoops/Vector/LaneIntegers.h"
 #include "compiler/Lane/LaneDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -151,8 +154,8 @@ LaneValue Lanes::binary(BinaryKind kind, LaneValue lhs, LaneValue rhs) const {
   const LaneValue a = lhs, c = rhs;
   match(lhs.value, rhs.value);
   if (isFloat(lhs.type))
-    return floatBinary(kind, lhs, rhs);
-  LaneValue result = intBinary(kind, lhs, rhs);
+    return floatBinary(*this, kind, lhs, rhs);
+  LaneValue result = intBinary(*this, kind, lhs, rhs);
   keepStep(*this, kind, a, c, result);
   return result;
 }
@@ -161,8 +164,8 @@ LaneValue Lanes::binary(BinaryKind kind, LaneValue lhs, LaneValue rhs) const {
 
 LaneValue Lanes::compare(Predicate predicate, LaneValue lhs, LaneValue rhs) const {
   if (lhs.type.isF16() || lhs.type.isBF16()) {
-    lhs = widen(lhs);
-    rhs = widen(rhs);
+    lhs = widen(*this, lhs);
+    rhs = widen(*this, rhs);
   }
   match(lhs.value, rhs.value);
   Value v;

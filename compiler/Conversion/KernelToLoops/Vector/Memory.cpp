@@ -5,6 +5,7 @@
 // Pointers are LLVM's, not memrefs: a memref descriptor doubles the time from
 // IR to code and says nothing that the buffer does not know already.
 #include "compiler/Conversion/KernelToLoops/Vector/Access.h"
+#include "compiler/Conversion/KernelToLoops/Vector/LaneHalves.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"

@@ -7,6 +7,7 @@
 // bytes out, mirrors them and widens them to 32 bits, and gives zeros where a
 // border has cut lanes off: such a window is moved to where memory begins, and
 // its shuffle by as much.
+#include "compiler/Conversion/KernelToLoops/Vector/LanePixels.h"
 #include "compiler/Conversion/KernelToLoops/Vector/Memory.h"
 #include "compiler/Lane/LaneDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -34,7 +35,7 @@ Value Memory::liveMask(const LiveLanes &live) const {
     Value near = l.maxS(l.minS(number, l.i64(l.lanes)), l.i64(-1));
     return l.splat(l.b.create<arith::TruncIOp>(l.loc, l.b.getI32Type(), near));
   };
-  Value lane = l.laneNumbers();
+  Value lane = laneNumbers(l);
   return l.andInt(l.cmp(CmpIPredicate::sge, lane, bound(live.first)),
                   l.cmp(CmpIPredicate::sle, lane, bound(live.last)));
 }
@@ -135,8 +136,8 @@ Value Memory::loadWindows(const Buffer &buffer, Value base, int64_t size, int64_
     Value mask = pattern;
     if (live) {
       // Left of memory indices fall below 0, where a shuffle gives zeros too.
-      mask = l.intrinsic("llvm.ssub.sat.v" + std::to_string(group * windowBytes) + "i8", groupType,
-                         {mask, shuffle(edges.moves, edges.moves, ofWindow)});
+      mask = intrinsic(l, "llvm.ssub.sat.v" + std::to_string(group * windowBytes) + "i8", groupType,
+                       {mask, shuffle(edges.moves, edges.moves, ofWindow)});
       Value beyond =
           l.cmp(CmpIPredicate::sge, pattern, shuffle(edges.limits, edges.limits, ofWindow));
       mask = l.orInt(mask, b.create<arith::ExtSIOp>(l.loc, groupType, beyond));
@@ -189,5 +190,5 @@ Value Memory::loadPixels(const Buffer &buffer, ArrayRef<Index> at, Value base) c
       all.push_back(i);
     whole = whole ? shuffle(whole, pixels, all) : pixels;
   }
-  return l.shared(whole);
+  return earlierEqual(whole);
 }

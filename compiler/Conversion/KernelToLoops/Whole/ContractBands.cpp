@@ -208,7 +208,7 @@ Value Bands::read(const Site &site, ArrayRef<Index> at, Value first) const {
         return SmallVector<Value>{sum};
       })[0];
   ctx.elements.clear();
-  Value infinite = l.anyLane(sum, [&](Value some) -> Value {
+  Value infinite = anyLane(l, sum, [&](Value some) -> Value {
     return b.create<arith::CmpFOp>(l.loc, arith::CmpFPredicate::UNO, some, some);
   });
   b.create<scf::YieldOp>(

@@ -9,6 +9,7 @@
 // may have been NaN.
 #include "compiler/Conversion/KernelToLoops/Elements/Branches.h"
 #include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
+#include "compiler/Conversion/KernelToLoops/Vector/LaneFloats.h"
 #include "compiler/Conversion/KernelToLoops/Whole/Reduce.h"
 #include "compiler/Conversion/KernelToLoops/Whole/Reduction.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -45,7 +46,7 @@ LaneValue penstock::conversion::withElement(const Site &site, ReduceOp op, LaneV
   auto [ctx, b, l, m] = site.parts();
   noteNan(site, op, value);
   if (resolvesZerosLater(site, op))
-    return l.farther(op.getKind() == ReduceKind::min, sofar, value);
+    return farther(l, op.getKind() == ReduceKind::min, sofar, value);
   return combined(l, op.getKind(), sofar, isExtreme(op) ? comparable(site, value) : value);
 }
 
@@ -56,7 +57,7 @@ static Value anyUnresolved(const Site &site, const LaneValue &found) {
   if (!found.range.nan && (found.range.low > 0 || found.range.high < 0))
     return {};
   auto predicate = found.range.nan ? arith::CmpFPredicate::UEQ : arith::CmpFPredicate::OEQ;
-  return l.anyLane(found.value, [&](Value v) -> Value {
+  return anyLane(l, found.value, [&](Value v) -> Value {
     return b.create<arith::CmpFOp>(l.loc, predicate, v, l.floatLike(v, 0.0));
   });
 }
@@ -159,7 +160,7 @@ LaneValue penstock::conversion::resolveZerosInLoops(const Site &site, ReduceOp o
           l.splat(leastBits(site, op, l.wrap(sofar[0], most.type), value).value)};
       if (from.range.nan)
         next.push_back(
-            l.splat(l.farther(wantMin, numberSoFar(site, sofar[1], from.type), value).value));
+            l.splat(farther(l, wantMin, numberSoFar(site, sofar[1], from.type), value).value));
       return next;
     });
     if (from.range.nan)
@@ -251,7 +252,7 @@ LaneValue penstock::conversion::nanWithoutNumbers(const Site &site, ReduceOp op,
     return found;
   found.value = l.splat(found.value);
   const LaneValue none = neutral(l, op.getKind(), found.type);
-  Value unresolved = l.anyLane(found.value, [&](Value v) -> Value {
+  Value unresolved = anyLane(l, found.value, [&](Value v) -> Value {
     return b.create<arith::CmpFOp>(l.loc, arith::CmpFPredicate::OEQ, v,
                                    l.floatLike(v, none.range.low));
   });

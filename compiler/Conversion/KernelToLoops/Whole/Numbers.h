@@ -3,6 +3,7 @@
 // Lists of numbers in scratch memory.
 #pragma once
 
+#include "compiler/Conversion/KernelToLoops/Vector/LaneHalves.h"
 #include "compiler/Conversion/KernelToLoops/Vector/Memory.h"
 
 namespace penstock::conversion {

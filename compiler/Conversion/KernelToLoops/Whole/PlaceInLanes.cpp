@@ -54,7 +54,7 @@ LaneValue penstock::conversion::placeInLanes(const Site &site, ReduceOp op, Smal
         found.push_back(l.add(state[2], l.i64(size)));
         return found;
       });
-  Value rank = loops[0], number = l.add(loops[1], wide.m.l.laneNumbers());
+  Value rank = loops[0], number = l.add(loops[1], laneNumbers(wide.m.l));
   for (int64_t half = lanes / 2; half >= 1; half /= 2) {
     SmallVector<int64_t> low, high;
     for (int64_t lane = 0; lane < half; ++lane) {

@@ -11,6 +11,8 @@
 #include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
 #include "compiler/Conversion/KernelToLoops/Elements/Scalars.h"
 #include "compiler/Conversion/KernelToLoops/Nest/Nest.h"
+#include "compiler/Conversion/KernelToLoops/Vector/LaneFloats.h"
+#include "compiler/Conversion/KernelToLoops/Vector/LaneIntegers.h"
 #include "compiler/Conversion/KernelToLoops/Whole/Reduction.h"
 #include "compiler/Conversion/KernelToLoops/Whole/Whole.h"
 #include "compiler/Dialect/SmallReduction.h"
@@ -148,7 +150,7 @@ SmallVector<LaneValue> Reduction::exactInLanes(SmallVector<Index> &at) {
   LaneValue start = neutral(l, kind, kind == ReduceKind::count ? Type(b.getI64Type()) : element);
   auto combine = [&](const Site &site, LaneValue sofar, LaneValue value) {
     const Lanes &l = site.m.l;
-    return later ? l.farther(kind == ReduceKind::min, sofar, value)
+    return later ? farther(l, kind == ReduceKind::min, sofar, value)
                  : combined(l, kind, sofar, value);
   };
   SmallVector<LaneValue> found =

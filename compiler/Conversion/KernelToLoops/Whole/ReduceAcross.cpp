@@ -7,6 +7,7 @@
 // that adds them is an expression. SumsAcross.cpp has what sums many floats.
 #include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
 #include "compiler/Conversion/KernelToLoops/Nest/Nest.h"
+#include "compiler/Conversion/KernelToLoops/Vector/LaneFloats.h"
 #include "compiler/Conversion/KernelToLoops/Whole/Reduce.h"
 #include "compiler/Conversion/KernelToLoops/Whole/Reduction.h"
 #include "compiler/Dialect/SmallReduction.h"

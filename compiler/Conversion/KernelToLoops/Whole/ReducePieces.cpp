@@ -3,6 +3,7 @@
 // Reductions of pieces of a run.
 #include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
 #include "compiler/Conversion/KernelToLoops/Nest/Nest.h"
+#include "compiler/Conversion/KernelToLoops/Vector/LaneFloats.h"
 #include "compiler/Conversion/KernelToLoops/Whole/Reduce.h"
 #include "compiler/Conversion/KernelToLoops/Whole/Reduction.h"
 #include "compiler/Dialect/SmallReduction.h"
@@ -104,7 +105,7 @@ static LaneValue reduceOnePiece(const Site &site, ReduceOp op, const Pieces &pie
     if (what == Found::leastBits)
       return leastBits(site, op, x, y);
     if (what == Found::unresolved)
-      return l.farther(kind == ReduceKind::min, x, y);
+      return farther(l, kind == ReduceKind::min, x, y);
     return kind == ReduceKind::count || isSum ? l.binary(BinaryKind::add, x, y)
                                               : combined(l, kind, x, y);
   };

@@ -120,11 +120,43 @@ static LaneValue asInteger(Doubles d, Value weight, bool isConvex) {
   return l.cast(CastMode::value, value, l.b.getI32Type());
 }
 
+/// Extents beyond i32 have no table.
+static Value narrow(const Lanes &l, Value x) {
+  Value most = l.minS(x, l.i64(std::numeric_limits<int32_t>::max()));
+  return l.b.create<arith::TruncIOp>(l.loc, l.b.getI32Type(), most);
+}
+
+namespace {
+/// What the windows of all outputs share: they lie `ratio` apart, and reach `support` to either
+/// side, of which a filter's unit is one part in `1 / inverse`.
+struct Windows {
+  Value tapsLong, in, taps, zero;
+  Value ratio, support, inverse;
+};
+} // namespace
+
+static Windows windowsOf(const Site &site, WeightsOp op) {
+  auto [ctx, b, l, m] = site.parts();
+  Doubles d{l};
+  Windows windows;
+  Value inLong = scalarOf(site, op.getIn()).value;
+  windows.tapsLong = extent(site, op.getWeights(), 1);
+  windows.in = narrow(l, inLong);
+  windows.taps = narrow(l, windows.tapsLong);
+  windows.zero = l.i32(0);
+  windows.ratio = d.div(d.of(inLong), d.of(scalarOf(site, op.getOut()).value));
+  Value scale = d.number(1.0);
+  if (op.getAntialias())
+    scale = l.pick(d.less(windows.ratio, scale), scale, windows.ratio);
+  windows.support = d.mul(d.number(filterSupport(op.getFilter())), scale);
+  windows.inverse = d.div(d.number(1.0), scale);
+  return windows;
+}
+
 static LogicalResult emitWeights(const Site &site, WeightsOp op) {
   auto [ctx, b, l, m] = site.parts();
   const Filter filter = op.getFilter();
   auto weights = bufferFor(site, op.getWeights()), starts = bufferFor(site, op.getStart());
-  Doubles d{l};
   auto type = llvm::cast<NamedTensorType>(op.getWeights().getType());
   const bool scaled = type.getElementType().isSignlessInteger(32);
   const int64_t lanes = lanesOf(l, filter, type.getAxes()[0]);
@@ -135,19 +167,8 @@ static LogicalResult emitWeights(const Site &site, WeightsOp op) {
       scratchBytes(site, 8 * lanes, TensorAxis{op.getWeights(), 1}); // before they are divided
   if (failed(weights) || failed(starts) || failed(line))
     return failure();
-  auto narrow = [&](Value x) { // extents beyond i32 have no table
-    Value most = l.minS(x, l.i64(std::numeric_limits<int32_t>::max()));
-    return b.create<arith::TruncIOp>(l.loc, b.getI32Type(), most).getResult();
-  };
-  Value inLong = scalarOf(site, op.getIn()).value, tapsLong = extent(site, op.getWeights(), 1);
-  Value in = narrow(inLong), taps = narrow(tapsLong), zero = l.i32(0);
-
-  Value ratio = d.div(d.of(inLong), d.of(scalarOf(site, op.getOut()).value));
-  Value scale = d.number(1.0);
-  if (op.getAntialias())
-    scale = l.pick(d.less(ratio, scale), scale, ratio);
-  Value support = d.mul(d.number(filterSupport(filter)), scale);
-  Value inverse = d.div(d.number(1.0), scale);
+  const Windows windows = windowsOf(site, op);
+  Value tapsLong = windows.tapsLong, taps = windows.taps, in = windows.in, zero = windows.zero;
   Value count = extent(site, op.getStart(), 0);
   const Site wide = site.withLanes(lanes);
   forLoop(site, l.i64(0), count, lanes, [&](Value o) {
@@ -157,7 +178,7 @@ static LogicalResult emitWeights(const Site &site, WeightsOp op) {
     const Index at{
         lanes == 1 ? o : l.minS(o, l.sub(count, l.i64(lanes))), lanes == 1 ? 0 : 1, {}, {}};
     Value number = l.add(
-        narrow(at.base),
+        narrow(l, at.base),
         lanes == 1
             ? zero
             : b.create<arith::TruncIOp>(l.loc, VectorType::get({lanes}, b.getI32Type()), l.iota())
@@ -168,7 +189,7 @@ static LogicalResult emitWeights(const Site &site, WeightsOp op) {
     };
     auto clamped = [&](Value first) { return l.maxS(l.minS(first, l.sub(in, taps)), zero); };
     auto storeStart = [&](Value start) { m.store(*starts, {at}, l.wrap(start, b.getI32Type())); };
-    Value center = d.mul(d.add(d.of(number), d.number(0.5)), ratio);
+    Value center = d.mul(d.add(d.of(number), d.number(0.5)), windows.ratio);
     if (filter == Filter::nearest) {
       storeStart(clamped(d.whole(center)));
       forLoop(wide, l.i64(0), tapsLong, 1, [&](Value k) {
@@ -177,13 +198,13 @@ static LogicalResult emitWeights(const Site &site, WeightsOp op) {
       });
       return;
     }
-    Value first = l.maxS(d.whole(d.add(d.sub(center, support), d.number(0.5))), zero);
-    Value end = l.minS(d.whole(d.add(d.add(center, support), d.number(0.5))), in);
+    Value first = l.maxS(d.whole(d.add(d.sub(center, windows.support), d.number(0.5))), zero);
+    Value end = l.minS(d.whole(d.add(d.add(center, windows.support), d.number(0.5))), in);
     // A window never has more elements than the table has room for.
     end = l.minS(end, l.add(first, taps));
     Value start = clamped(first);
     storeStart(start);
-    auto position = [&](Value k) { return l.add(start, narrow(k)); };
+    auto position = [&](Value k) { return l.add(start, narrow(l, k)); };
     auto inside = [&](Value k) {
       Value here = position(k);
       return l.andInt(l.cmp(CmpIPredicate::sge, here, first), l.cmp(CmpIPredicate::slt, here, end));
@@ -191,7 +212,7 @@ static LogicalResult emitWeights(const Site &site, WeightsOp op) {
     auto place = [&](Value k) { return m.address(*line, l.mul(k, l.i64(8 * lanes))); };
     Value total = carryLoop(
         wide, l.i64(0), tapsLong, l.splat(d.number(0.0)), [&](Value k, ValueRange carried) {
-          Value x = d.mul(d.add(d.sub(d.of(position(k)), center), d.number(0.5)), inverse);
+          Value x = d.mul(d.add(d.sub(d.of(position(k)), center), d.number(0.5)), windows.inverse);
           Value weight = l.pick(inside(k), filterValue(d, filter, x), d.number(0.0));
           m.storePlain(weight, place(k));
           return SmallVector<Value>{d.add(carried[0], weight)};
