@@ -61,6 +61,14 @@ def Pipe_KernelOp : Pipe_Op<"kernel", [Pipe_OfClass<"other">, IsolatedFromAbove,
       along the last other axis, numbers known when compiling.
     - (C16) the way "transposed" has 4 or 8 bytes an element and rows of 16, 32 or 64 bytes in its squares, and goes
       along the last axis; that and the one before have as many elements at least as there are lanes.
+    - (C17) on a CPU, a histogram may have `histogram`, a `#schedule.histogram` of how it counts; several tables are for
+      extents that are known when compiling.
+    - (C18) on a CPU, a contract may have `contract`, a `#schedule.contract` of how it goes: `along` and `unroll` are axes
+      of the result with as many elements at least, known when compiling, as there are lanes and results beside. Partial
+      sums that are unrolled are of 1 to 64 products, and 256 of all results that are made together; in registers, of 32
+      or more.
+    - (C19) `bands` stands with floats, rows of 16, 32 or 64 bytes in the lanes, along the matrix's columns, and `unroll`; what is summed and the columns
+      are as many as there are lanes, known when compiling, and so are those along `unroll` where they are known. No more go beside than there are lanes.
 
     Example:
 

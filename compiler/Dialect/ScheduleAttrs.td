@@ -158,4 +158,60 @@ def Schedule_ScanAttr : AttrDef<Schedule_Dialect, "Scan"> {
   let genVerifyDecl = 1;
 }
 
+def Schedule_HistogramAttr : AttrDef<Schedule_Dialect, "Histogram"> {
+  let mnemonic = "histogram";
+  let summary = "How a histogram counts";
+  let description = [{
+    Neighbours take turns among so many `tables`, which are added up at the end: a count of the same key need not wait
+    for the one before it.
+
+    Constraints:
+
+    - (C1) there are 1 to 8 tables.
+
+    Example: `#schedule.histogram<tables = 4>`
+  }];
+  let parameters = (ins "int64_t":$tables);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
+def Schedule_ProductSumsEnum : I32EnumAttr<"ProductSums", "where the partial sums of a product live", [
+    I32EnumAttrCase<"unrolled", 0>, I32EnumAttrCase<"registers", 1>, I32EnumAttrCase<"memory", 2>]> {
+  let cppNamespace = "::penstock::pipe";
+  let genSpecializedAttr = 0;
+}
+
+def Schedule_ContractAttr : AttrDef<Schedule_Dialect, "Contract"> {
+  let mnemonic = "contract";
+  let summary = "How a matrix product goes through its results";
+  let description = [{
+    `lanes` are results along the axis `along`; `beside` of them along `unroll`, another one, are made together and share
+    what they read. Partial sums are
+
+    - "unrolled": code is written for each product, in no loop.
+    - "registers": as many partial sums at a time are carried as there are registers for.
+    - "memory": they are read and written for each product, however many there are.
+
+    With `bands` it is looked when running whether the matrix is 0 but for a run of rows in each column, and these alone
+    are gone through then, with lanes along `unroll`, whose rows are transposed for that.
+
+    Constraints:
+
+    - (C1) `lanes` is a power of two up to 64, `beside` one up to 16.
+    - (C2) `along` and `unroll` are different axes, and with more lanes, or results beside, than one these stand.
+
+    Example: `#schedule.contract<along = "mel", lanes = 8, unroll = "t", beside = 4, sums = registers, bands = true>`
+  }];
+  let parameters = (ins
+    OptionalParameter<"::mlir::StringAttr">:$along,
+    DefaultValuedParameter<"int64_t", "1">:$lanes,
+    OptionalParameter<"::mlir::StringAttr">:$unroll,
+    DefaultValuedParameter<"int64_t", "1">:$beside,
+    EnumParameter<Schedule_ProductSumsEnum>:$sums,
+    DefaultValuedParameter<"bool", "false">:$bands);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
 #endif

@@ -70,7 +70,22 @@ mlir::Type computedIn(mlir::Type element);
 ScanAttr scanOf(ScanOp op);
 std::string whyNot(ScanOp op, ScanAttr scan);
 
-/// `reduction` and `scan` inside of a kernel stand on such ops, and code can be made for them.
+//===--- histograms (WholeSchedules.cpp) -------------------------------------------------===//
+
+/// What the attribute `histogram` says; where there is none, one table.
+HistogramAttr histogramOf(HistogramOp op);
+std::string whyNot(HistogramOp op, HistogramAttr histogram);
+
+//===--- products (ProductSchedule.cpp) --------------------------------------------------===//
+
+/// What the attribute `contract` says; where there is none, a way that is always open.
+ContractAttr contractOf(ContractOp op);
+/// Elements of the result along one of its axes; null where only the sample tells.
+std::optional<int64_t> extentOfProduct(ContractOp op, int64_t axis);
+std::string whyNot(ContractOp op, ContractAttr contract);
+
+/// `reduction`, `scan`, `histogram` and `contract` inside of a kernel stand on such ops, and code
+/// can be made for them.
 mlir::LogicalResult verifyWhole(KernelOp kernel);
 
 } // namespace penstock::pipe

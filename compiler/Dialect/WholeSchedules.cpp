@@ -7,7 +7,7 @@
 using namespace mlir;
 using namespace penstock::pipe;
 
-static constexpr int64_t lanesAtMost = 64, besideAtMost = 16;
+static constexpr int64_t lanesAtMost = 64, besideAtMost = 16, tablesAtMost = 8;
 
 static bool isPower(int64_t number, int64_t most) {
   return number >= 1 && number <= most && llvm::isPowerOf2_64(static_cast<uint64_t>(number));
@@ -113,6 +113,28 @@ std::string penstock::pipe::whyNot(ScanOp op, ScanAttr scan) {
              : "";
 }
 
+//===--- histograms ------------------------------------------------------------------------===//
+
+LogicalResult HistogramAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
+                                    int64_t tables) {
+  return tables < 1 || tables > tablesAtMost
+             ? emitError() << "C1: " << tables << " tables; there are 1 to " << tablesAtMost
+             : success();
+}
+
+HistogramAttr penstock::pipe::histogramOf(HistogramOp op) {
+  auto stated = op->getAttrOfType<HistogramAttr>("histogram");
+  return stated ? stated : HistogramAttr::get(op.getContext(), 1);
+}
+
+std::string penstock::pipe::whyNot(HistogramOp op, HistogramAttr histogram) {
+  NamedTensorType in = tensorOf(op.getValue());
+  return histogram.getTables() > 1 &&
+                 (in.getRank() == 0 || !in.isStatic() || !tensorOf(op.getResult()).isStatic())
+             ? "C17: neighbours take turns where all extents are known when compiling"
+             : "";
+}
+
 //===--- on ops ----------------------------------------------------------------------------===//
 
 template <typename Op, typename Schedule>
@@ -138,7 +160,11 @@ LogicalResult penstock::pipe::verifyWhole(KernelOp kernel) {
     return failed(verifyOne<ReduceOp, ReductionAttr>(
                op, "reduction", "C10", "a `#schedule.reduction`, of a pipe.reduce")) ||
                    failed(verifyOne<ScanOp, ScanAttr>(op, "scan", "C15",
-                                                      "a `#schedule.scan`, of a pipe.scan"))
+                                                      "a `#schedule.scan`, of a pipe.scan")) ||
+                   failed(verifyOne<HistogramOp, HistogramAttr>(
+                       op, "histogram", "C17", "a `#schedule.histogram`, of a pipe.histogram")) ||
+                   failed(verifyOne<ContractOp, ContractAttr>(
+                       op, "contract", "C18", "a `#schedule.contract`, of a pipe.contract"))
                ? WalkResult::interrupt()
                : WalkResult::advance();
   });

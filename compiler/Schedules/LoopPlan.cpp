@@ -333,8 +333,7 @@ void LoopPlanner::visit(Operation &op) {
   }
   if (auto window = llvm::dyn_cast<WindowOp>(op))
     visitWindow(window);
-  if (auto scan = llvm::dyn_cast<ScanOp>(op); scan && !scan->hasAttr("scan"))
-    scan->setAttr("scan", scanFor(scan, stored, has));
+  planWhole(op, stored, has);
   if (auto reduce = llvm::dyn_cast<ReduceOp>(op); reduce && planReduction(reduce, stored, has))
     return;
   if (where && where == "inline")

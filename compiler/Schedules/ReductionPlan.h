@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How reductions and scans go through results and elements.
+// How reductions, scans, histograms and products go through results and elements.
 #pragma once
 
 #include "compiler/Schedules/LoopPlan.h"
@@ -19,6 +19,16 @@ pipe::ReductionAttr rowsFor(pipe::ReduceOp op, const StoredValues &stored,
 
 /// How a scan goes (ScanPlan.cpp).
 pipe::ScanAttr scanFor(pipe::ScanOp op, const StoredValues &stored, const lane::Features &has);
+
+/// How a histogram counts (HistogramPlan.cpp).
+pipe::HistogramAttr histogramFor(pipe::HistogramOp op);
+
+/// How a matrix product goes (ProductPlan.cpp).
+pipe::ContractAttr contractFor(pipe::ContractOp op, const StoredValues &stored,
+                               const lane::Features &has);
+
+/// Writes how a scan, a histogram or a product goes that says nothing yet (WholePlans.cpp).
+void planWhole(mlir::Operation &op, const StoredValues &stored, const lane::Features &has);
 
 //===--- rows that are made when they are read (ReducedRows.cpp) -----------------------===//
 

@@ -95,6 +95,25 @@ static ScanAttr forced(ScanOp op, Rng &rng) {
                        isSingle ? 1 : lanes, isSingle ? beside : 1, isAcross && rng.chance(0.5));
 }
 
+static HistogramAttr forced(HistogramOp op, Rng &rng) {
+  return HistogramAttr::get(op.getContext(), rng.between(1, 8));
+}
+
+static ContractAttr forced(ContractOp op, Rng &rng) {
+  NamedTensorType out = tensorOf(op.getResult());
+  auto axis = [&] {
+    return StringAttr::get(op.getContext(),
+                           out.getAxes()[rng.below(static_cast<int64_t>(out.getRank()))].name);
+  };
+  const StringAttr along = axis(), other = axis();
+  const int64_t lanes = int64_t{1} << rng.below(6), beside = int64_t{1} << rng.below(5);
+  const bool isBeside = other != along;
+  return ContractAttr::get(
+      op.getContext(), along, lanes, isBeside ? other : StringAttr(), isBeside ? beside : 1,
+      rng.pick<ProductSums>({ProductSums::unrolled, ProductSums::registers, ProductSums::memory}),
+      isBeside && rng.chance(0.3));
+}
+
 /// Gives `op` a schedule that code can be made for, if one is found soon.
 template <typename Op> static void forceWhole(Op op, StringRef name, Rng &rng) {
   for (int tries = 0; tries < 8 && !op->hasAttr(name); ++tries)
@@ -102,8 +121,8 @@ template <typename Op> static void forceWhole(Op op, StringRef name, Rng &rng) {
       op->setAttr(name, schedule);
 }
 
-/// Reductions and scans go another way, each one that code can be made for; what else reads and
-/// makes what they store is planned again, since that lies elsewhere then.
+/// Reductions, scans, histograms and products go another way, each one that code can be made for;
+/// what else reads and makes what they store is planned again, since that lies elsewhere then.
 static void forceWholeOps(KernelOp kernel, Rng &rng) {
   kernel.walk([&](ReduceOp op) {
     op->removeAttr("reduction");
@@ -117,6 +136,14 @@ static void forceWholeOps(KernelOp kernel, Rng &rng) {
   kernel.walk([&](ScanOp op) {
     op->removeAttr("scan");
     forceWhole(op, "scan", rng);
+  });
+  kernel.walk([&](HistogramOp op) {
+    op->removeAttr("histogram");
+    forceWhole(op, "histogram", rng);
+  });
+  kernel.walk([&](ContractOp op) {
+    op->removeAttr("contract");
+    forceWhole(op, "contract", rng);
   });
   auto level = kernel.getSchedule() ? kernel.getSchedule()->getAs<IntegerAttr>("level") : nullptr;
   schedules::planLoops(kernel, level ? lane::featuresOf(level.getInt()) : lane::Features());

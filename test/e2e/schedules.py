@@ -7,6 +7,7 @@ from support import ToolTest, main
 
 SUMS = "output y: f32[n, h] = sum(map (v in row.b) { f32(v) * 0.5 } over [w])"
 POOL = "output y: f32[n, h, w] = max(frames(frames(map (v in row.b) { f32(v) * 0.5 }, h, i, 3, 2), w, j, 3, 2) over [i, j])"
+PRODUCT = "output y: f32[n, t, mel] = contract(row.power, row.bank)"
 
 # (the decision, a pipeline's lines, its form in the text of the schedule, the form that replaces it).
 DECISIONS = [
@@ -34,6 +35,13 @@ DECISIONS = [
     ("a scan's rows in lanes", "output y: f32[n, h, w] = scan_sum(map (v in row.tall) { f32(v) * 0.5 }, w)", r"way = transposed, lanes = 8", "way = single, beside = 2"),
     ("rows of a scan in each lane", "output y: f32[n, h, w] = scan_sum(map (v in row.tall) { f32(v) * 0.5 }, h)", r"(#schedule.scan<way = across, along = .w., lanes) = \d+", r"\1 = 4"),
     ("rows of a scan side by side", "output y: f32[n, h, w] = scan_sum(map (v in row.b) { f32(v) * 0.5 }, w)", r"beside = 4", "beside = 1"),
+    ("tables of a histogram", "output y: i32[n, bin] = histogram(row.tall over [h, w])", r"tables = 4", "tables = 3"),
+    ("lanes of a product", PRODUCT, r'along = "mel", lanes = 8', 'along = "mel", lanes = 4'),
+    ("the axis of a product's lanes", PRODUCT, r'along = "mel", lanes = 8, unroll = "t"(.*), bands = true', r'along = "t", lanes = 16, unroll = "mel"\1'),
+    ("products that share what they read", PRODUCT, r"beside = 4", "beside = 2"),
+    ("partial sums of a product", PRODUCT, r"sums = registers", "sums = memory"),
+    ("products without a loop", "output y: f32[n, t, mel] = contract(row.quads, row.few)", r"sums = unrolled", "sums = memory"),
+    ("bands of a matrix", PRODUCT, r", bands = true", ""),
     ("squares", "output y: f32[n, w, h] = map (v in row.c) { v * 0.5 }", r', across = "w"', ""),
     ("copies", "output y: u8[n, h, w] = concat(each (q in 0 .. 2) { row.b }, w)", r"(copies = .*?)lanes = 32", r"\1lanes = 8"),
 ]
@@ -59,7 +67,8 @@ class Schedules(ToolTest):
             with self.subTest(decision):
                 pipe = self.write("p.pipe", "pipe 1\nuse vision\npipeline p(factor: f32 = 0.25) {\n  for row in synthetic(11, "
                                   "b = u8[h = 5, w = 67], c = f32[h = 21, w = 67], image = u8[h = 12, w = 37, c = rgb], points = f32[t = 50, k = 3], "
-                                  "quads = f32[t = 50, k = 4], tall = u8[h = 70, w = 130])\n"
+                                  "quads = f32[t = 50, k = 4], few = f32[k = 4, mel = 24], power = f32[t = 50, freq = 72], bank = f32[freq = 72, mel = 24], "
+                                  "tall = u8[h = 70, w = 130])\n"
                                   f"  batch 4 last keep {{\n    {output}\n  }}\n}}\n")
                 chosen = self.run_tool("compile", pipe, "--no-cache", "--target", "x86-64-v3", "--emit", "schedule").stdout
                 forced = re.sub(old, new, chosen)
@@ -67,7 +76,7 @@ class Schedules(ToolTest):
                 texts = [self.write(f"{i}.mlir", text) for i, text in enumerate((chosen, forced))]
                 loops = [self.run_tool("compile", text, "--no-cache", "--target", "x86-64-v3", "--from", "schedule", "--emit",
                                        "loops").stdout for text in texts]
-                self.assertNotEqual(*(re.sub(r"#schedule\.(?:loops|reduction|scan)<[^>]*>", "", text) for text in loops))
+                self.assertNotEqual(*(re.sub(r"#schedule\.(?:loops|reduction|scan|histogram|contract)<[^>]*>", "", text) for text in loops))
                 right, *others = (self.bytes_of(path, "--target", "x86-64-v3", *options) for path, options in
                                   ((pipe, ()), *((text, ("--from", "schedule")) for text in texts)))
                 self.assertEqual([right, right], others)

@@ -2,58 +2,26 @@
 //
 // Matrix products.
 //
-// Lanes lie along the matrix's rows, or along an axis of the value that stays; several
-// results share what they read: rows of the value in the one case, columns of the matrix
-// in the other. The order of additions is that of a sum, so it does not depend on any of
+// `#schedule.contract` says along which axis lanes lie, and which results share what they read.
+// The order of additions is that of a sum, so it does not depend on any of
 // that. `ContractBands.cpp`: matrices that are 0 but near a diagonal.
 #include "compiler/Conversion/KernelToLoops/Whole/Contract.h"
 #include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
 #include "compiler/Conversion/KernelToLoops/Nest/Nest.h"
-#include "compiler/Conversion/KernelToLoops/Whole/Reduce.h"
 #include "compiler/Conversion/KernelToLoops/Whole/Reduction.h"
 #include "compiler/Conversion/KernelToLoops/Whole/Whole.h"
+#include "compiler/Dialect/ScheduleDialect.h"
 
 using namespace mlir;
 using namespace penstock::pipe;
 using namespace penstock::conversion;
 
-static ContractShape contractShape(const Site &site, ContractOp op) {
-  auto [ctx, b, l, m] = site.parts();
-  NamedTensorType in = typeOf(op.getValue()), out = typeOf(op.getResult()),
-                  matrix = typeOf(op.getMatrix());
-  const int64_t to = out.axisIndex(matrix.getAxes()[1].name),
-                size = scalarBytes(out.getElementType());
-  ContractShape shape;
-  auto isRun = [](std::optional<int64_t> apart) { return apart && *apart == 1; };
-  auto longEnough = [](const Axis &axis) { return axis.isStatic() && axis.extent >= 4; };
-  for (int64_t axis = 0; axis < out.getRank(); ++axis)
-    if (axis != to && longEnough(out.getAxes()[axis]) &&
-        isRun(elementsApart(site, op.getValue(), in.axisIndex(out.getAxes()[axis].name))))
-      shape.lane = axis;
-  // The longer run.
-  const bool hasRows =
-      out.getAxes()[to].isStatic() && isRun(elementsApart(site, op.getMatrix(), 1));
-  if (hasRows && (shape.lane < 0 || out.getAxes()[to].extent > out.getAxes()[shape.lane].extent))
-    shape.lane = to;
-  if (shape.lane >= 0) {
-    shape.lanes = l.has.lanesOf(size);
-    while (shape.lanes > 1 && shape.lanes > out.getAxes()[shape.lane].extent)
-      shape.lanes /= 2;
-  }
-  if (shape.lanes < 2)
-    shape = {};
-  shape.block = shape.lane == to ? -1 : to;
-  for (int64_t axis = out.getRank() - 1; axis >= 0 && shape.block < 0; --axis)
-    if (axis != to)
-      shape.block = axis;
-  // All columns of a small matrix, where they share what is read of the value.
-  const Axis &summed = matrix.getAxes()[0];
-  const bool isSmall = shape.block == to && summed.isStatic() && summed.extent <= 16;
-  if (shape.block >= 0 && out.getAxes()[shape.block].isStatic())
-    while (2 * shape.blocks <=
-           std::min<int64_t>(isSmall ? 8 : 4, out.getAxes()[shape.block].extent))
-      shape.blocks *= 2;
-  return shape;
+static ContractShape contractShape(ContractOp op) {
+  NamedTensorType out = typeOf(op.getResult());
+  const ContractAttr contract = contractOf(op);
+  auto axis = [&](StringAttr name) { return name ? out.axisIndex(name) : -1; };
+  return {axis(contract.getAlong()), contract.getLanes(), axis(contract.getUnroll()),
+          contract.getBeside()};
 }
 
 namespace {
@@ -74,7 +42,7 @@ private:
 
 public:
   Contraction(const Site &site, ContractOp op, const Buffer &to)
-      : site(site), summing(site), op(op), to(to), shape(contractShape(site, op)),
+      : site(site), summing(site), op(op), to(to), shape(contractShape(op)),
         at(typeOf(op.getResult()).getRank()) {}
 
 private:
@@ -173,7 +141,8 @@ LogicalResult Contraction::emitAll() {
   if (failed(partial))
     return failure();
   summing.partialSums = *partial;
-  bands = Bands::of(site, op, shape);
+  if (contractOf(op).getBands())
+    bands.emplace(op, shape);
   if (bands && failed(bands->find(site)))
     return failure();
   nest(0);

@@ -22,8 +22,7 @@ llvm::SmallVector<LaneValue> contractAt(const Site &site, pipe::ContractOp op,
 /// rows are transposed for that.
 class Bands {
 public:
-  /// Nothing, where that cannot be or is not worth looking for.
-  static std::optional<Bands> of(const Site &site, pipe::ContractOp op, const ContractShape &shape);
+  Bands(pipe::ContractOp op, const ContractShape &shape);
 
   /// Finds the runs, once for all places of the result.
   mlir::LogicalResult find(const Site &site);
@@ -36,7 +35,6 @@ public:
   void write(const Site &site, const Buffer &to, llvm::ArrayRef<Index> at, mlir::Value first) const;
 
 private:
-  Bands(pipe::ContractOp op, const ContractShape &shape, int64_t lanes);
   mlir::Value place(const Site &site, mlir::Value array, mlir::Value number, int64_t each) const;
   void findEnds(const Site &site) const;
   mlir::Value countRows(const Site &site) const;

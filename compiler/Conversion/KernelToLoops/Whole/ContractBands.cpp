@@ -18,40 +18,17 @@ using namespace penstock::pipe;
 using namespace penstock::conversion;
 using arith::CmpIPredicate;
 
-/// From so many rows of the matrix on, and of the value, it is worth to know what is 0; and up to
-/// so many bytes of weights.
-static constexpr int64_t fewestRows = 64, fewestTogether = 4, mostBytes = 1 << 20;
-
 /// Rows of a column that go without a loop: the next of these.
 static constexpr int64_t shortRuns[] = {2, 4, 8, 12, 16, 24, 32, 40, 48, 64};
 
-Bands::Bands(ContractOp op, const ContractShape &shape, int64_t lanes)
+Bands::Bands(ContractOp op, const ContractShape &shape)
     : value(op.getValue()), matrix(op.getMatrix()),
-      element(typeOf(op.getResult()).getElementType()), lanes(lanes), size(scalarBytes(element)),
-      axis(shape.block), column(shape.lane) {
+      element(typeOf(op.getResult()).getElementType()), lanes(shape.lanes),
+      size(scalarBytes(element)), axis(shape.block), column(shape.lane) {
   ArrayRef<Axis> axes = typeOf(op.getMatrix()).getAxes();
   from = typeOf(op.getValue()).axisIndex(axes[0].name);
   rows = axes[0].extent;
   columns = axes[1].extent;
-}
-
-std::optional<Bands> Bands::of(const Site &site, ContractOp op, const ContractShape &shape) {
-  NamedTensorType in = typeOf(op.getValue()), out = typeOf(op.getResult()),
-                  matrix = typeOf(op.getMatrix());
-  Type element = out.getElementType();
-  const int64_t lanes = site.m.l.has.lanesOf(scalarBytes(element));
-  if (!element.isF32() && !element.isF64())
-    return std::nullopt;
-  if (in.getElementType() != element || matrix.getElementType() != element || lanes < 4 ||
-      shape.lane != out.axisIndex(matrix.getAxes()[1].name) || shape.block < 0)
-    return std::nullopt;
-  const Axis &summed = in.getAxes()[in.axisIndex(matrix.getAxes()[0].name)],
-             &columns = matrix.getAxes()[1], &beside = out.getAxes()[shape.block];
-  if (!summed.isStatic() || !columns.isStatic() || summed.extent < fewestRows ||
-      columns.extent < lanes || summed.extent * columns.extent * scalarBytes(element) > mostBytes ||
-      (beside.isStatic() && beside.extent < fewestTogether * lanes))
-    return std::nullopt;
-  return Bands(op, shape, lanes);
 }
 
 Value Bands::place(const Site &site, Value array, Value number, int64_t each) const {

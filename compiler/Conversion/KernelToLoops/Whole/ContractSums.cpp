@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The sums of a matrix product. Their order is that of any sum of floats, 32 partial sums and a
-// tree; those of a few results at a time are in registers.
+// tree; `#schedule.contract` says where those are.
 #include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
 #include "compiler/Conversion/KernelToLoops/Nest/Nest.h"
 #include "compiler/Conversion/KernelToLoops/Whole/Contract.h"
 #include "compiler/Conversion/KernelToLoops/Whole/Reduction.h"
+#include "compiler/Dialect/ScheduleDialect.h"
 
 using namespace mlir;
 using namespace penstock::pipe;
 using namespace penstock::conversion;
-
-/// Products that are unrolled.
-static constexpr int64_t unrolledProducts = 256;
 
 namespace {
 
@@ -156,10 +154,13 @@ SmallVector<LaneValue> penstock::conversion::contractAt(const Site &site, Contra
                                                         const ContractShape &shape,
                                                         ArrayRef<SmallVector<Index>> at) {
   const Products products(site, op, shape, at);
-  const Axis &summed = products.summed;
-  if (summed.isStatic() && summed.extent > 0 && summed.extent <= 2 * partialSums &&
-      summed.extent * static_cast<int64_t>(at.size()) <= unrolledProducts)
+  switch (contractOf(op).getSums()) {
+  case ProductSums::unrolled:
     return products.unrolled();
-  return summed.isStatic() && summed.extent >= partialSums ? products.inRegisters()
-                                                           : products.inMemory();
+  case ProductSums::registers:
+    return products.inRegisters();
+  case ProductSums::memory:
+    return products.inMemory();
+  }
+  llvm_unreachable("unknown sums");
 }

@@ -2,10 +2,8 @@
 //
 // How often each number occurs.
 //
-// Neighbours are often equal, and a count waits until the one before it is in
-// memory. So neighbours take turns among several tables, which are added up at
-// the end, and the channels of a pixel, whose tables are others anyway, are
-// unrolled.
+// Neighbours take turns among several tables (`#schedule.histogram`), which are added up at
+// the end, and the channels of a pixel, whose tables are others anyway, are unrolled.
 #include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
 #include "compiler/Conversion/KernelToLoops/Nest/Nest.h"
 #include "compiler/Conversion/KernelToLoops/Whole/Reduction.h"
@@ -15,29 +13,6 @@ using namespace mlir;
 using namespace penstock::pipe;
 using namespace penstock::conversion;
 using arith::CmpIPredicate;
-
-static constexpr int64_t mostTables = 4;
-/// Of one table; all together stay in the first cache.
-static constexpr int64_t tableBytes = 4096;
-/// Fewer elements than this for each count are not worth adding up.
-static constexpr int64_t elementsPerCount = 16;
-
-static std::optional<int64_t> elementsOf(NamedTensorType type) {
-  int64_t count = 1;
-  for (const Axis &axis : type.getAxes()) {
-    if (!axis.isStatic())
-      return std::nullopt;
-    count *= axis.extent;
-  }
-  return count;
-}
-
-static int64_t tablesFor(NamedTensorType in, NamedTensorType out) {
-  const auto elements = elementsOf(in), counts = elementsOf(out);
-  return elements && counts && *counts * 4 <= tableBytes && *elements >= elementsPerCount * *counts
-             ? mostTables
-             : 1;
-}
 
 /// Counts the element at `from`, in `table`.
 static void count(const Site &site, HistogramOp op, const Buffer &table, ArrayRef<Index> from,
@@ -63,7 +38,7 @@ static LogicalResult emitHistogram(const Site &site, HistogramOp op) {
   auto [ctx, b, l, m] = site.parts();
   NamedTensorType in = typeOf(op.getValue()), out = typeOf(op.getResult());
   SmallVector<Buffer> tables;
-  for (int64_t i = 0; i < tablesFor(in, out); ++i) {
+  for (int64_t i = 0; i < histogramOf(op).getTables(); ++i) {
     auto table = i == 0 ? bufferFor(site, op.getResult()) : scratchBuffer(site, op.getResult());
     if (failed(table))
       return failure();
