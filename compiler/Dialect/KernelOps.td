@@ -52,7 +52,7 @@ def Pipe_KernelOp : Pipe_Op<"kernel", [Pipe_OfClass<"other">, IsolatedFromAbove,
       results as there are lanes.
     - (C13) the way "lanes" has lanes along the operand's last axis, or the one before channels, which `unroll` names; 2
       or more, 32 for a sum of floats. A run is of its last axes, of known extents. What goes beside are sums of floats of
-      rows of known length, as many at most as there are results side by side; channels of those have such rows, too.
+      rows of known length, as many at most as there are results side by side, and so are rows a period apart; channels of those have such rows, too.
       Places are of rows of known length, of no fewer elements than there are lanes.
     - (C14) a reduce may have "ring" where a view of its rows alone reads it, what comes of that is stored row by row,
       and lanes lie along rows in both.

@@ -31,7 +31,7 @@ ReductionAttr penstock::pipe::reductionOf(ReduceOp op) {
       op.getContext(), isRing ? Way::across : Way::single,
       isRing ? StringAttr::get(op.getContext(), tensorOf(op.getResult()).getAxes().back().name)
              : StringAttr(),
-      1, StringAttr(), 1, 1, isScheduled(op, "inline"), false);
+      1, StringAttr(), 1, 1, isScheduled(op, "inline"), false, 1, 1);
 }
 
 std::optional<int64_t> penstock::pipe::extentInCode(Operation *op, int64_t axis) {
@@ -145,8 +145,10 @@ static std::string whyNoLanes(ReduceOp op, ReductionAttr reduction) {
     return "C13: what lies side by side are sums of floats, whose 32 partial sums are filled by "
            "rows of known length";
   const auto results = extentInCode(op, axes.kept.back());
-  return results && *results < reduction.getBeside() ? "C13: there are fewer results side by side"
-                                                     : "";
+  const int64_t most = std::max(reduction.getBeside(), reduction.getSharing());
+  return results && (*results < most || *results / reduction.getSharing() < reduction.getPeriod())
+             ? "C13: there are fewer results side by side"
+             : "";
 }
 
 std::string penstock::pipe::whyNot(ReduceOp op, ReductionAttr reduction) {

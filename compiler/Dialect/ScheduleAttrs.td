@@ -96,6 +96,9 @@ def Schedule_ReductionAttr : AttrDef<Schedule_Dialect, "Reduction"> {
     The last `run` reduced axes are gone through as one, in the ways "lanes" and "single"; with `unroll`, the last one and
     the channels. Where they are not one run of elements wherever they are read, that is an error of the lowering.
 
+    Rows that are `period` apart read the same elements of a table, as filters of a resampling do: `sharing` of them are
+    made at once then, and `beside` neighbours of what is left.
+
     Where it is `unrolled`, each element of a result has code of its own, in no loop. With `pieces`, several results are
     made of the elements of one vector, where the last reduced axis lies inside of `along` in memory, as columns of
     tiles do.
@@ -106,6 +109,8 @@ def Schedule_ReductionAttr : AttrDef<Schedule_Dialect, "Reduction"> {
     - (C2) `along` stands with the way "across", and with no other.
     - (C3) `unroll` stands with "across" or "lanes", `unrolled` and `pieces` with "across" or "single"; `beside` is 1 with
       other ways than "rows" and "lanes", `run` with "across", and `lanes` with "single".
+    - (C4) `period` and `sharing` are 1, or stand together with the way "lanes" and results beside, 2 or more, and `sharing` is a
+      power of two up to 16.
 
     Example: `#schedule.reduction<way = across, along = "w", lanes = 16, unroll = "c", unrolled = true>`
   }];
@@ -117,7 +122,9 @@ def Schedule_ReductionAttr : AttrDef<Schedule_Dialect, "Reduction"> {
     DefaultValuedParameter<"int64_t", "1">:$run,
     DefaultValuedParameter<"int64_t", "1">:$beside,
     DefaultValuedParameter<"bool", "false">:$unrolled,
-    DefaultValuedParameter<"bool", "false">:$pieces);
+    DefaultValuedParameter<"bool", "false">:$pieces,
+    DefaultValuedParameter<"int64_t", "1">:$period,
+    DefaultValuedParameter<"int64_t", "1">:$sharing);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }

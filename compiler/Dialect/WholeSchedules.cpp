@@ -15,7 +15,8 @@ static bool isPower(int64_t number, int64_t most) {
 
 LogicalResult ReductionAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError, Way way,
                                     StringAttr along, int64_t lanes, StringAttr unroll, int64_t run,
-                                    int64_t beside, bool unrolled, bool pieces) {
+                                    int64_t beside, bool unrolled, bool pieces, int64_t period,
+                                    int64_t sharing) {
   if (!isPower(lanes, lanesAtMost) || !isPower(beside, besideAtMost) || run < 1)
     return emitError() << "C1: " << lanes << " lanes, " << beside << " beside, a run of " << run
                        << "; known are powers of two up to " << lanesAtMost << " and "
@@ -39,6 +40,11 @@ LogicalResult ReductionAttr::verify(llvm::function_ref<InFlightDiagnostic()> emi
     return refuse("unrolled");
   if (pieces && !isAcross && way != Way::single)
     return refuse("pieces");
+  const bool shares = isLanes && beside > 1 && period > 1 && sharing > 1;
+  if (!isPower(sharing, besideAtMost) || period < 1 || (!shares && (period > 1 || sharing > 1)))
+    return emitError() << "C4: " << sharing << " rows " << period << " apart beside " << beside
+                       << " with the way \"" << stringifyWay(way)
+                       << "\"; rows share a table in lanes, 2, 4, 8 or 16 at once";
   return success();
 }
 

@@ -6,6 +6,7 @@
 // along a reduced one. Sums of floats have 32 partial sums whichever way they go (scalar.h), so it
 // changes no result.
 #include "compiler/Schedules/ReductionPlan.h"
+#include "compiler/Analysis/RowPeriod.h"
 #include "compiler/Dialect/RowStreams.h"
 #include "compiler/Dialect/SmallReduction.h"
 #include "runtime/abi/scalar.h"
@@ -83,12 +84,13 @@ private:
   int64_t runOfReduced() const;
   ReductionAttr inLanes(int64_t run, StringAttr channels) const;
   int64_t sumsBeside(int64_t run) const;
+  int64_t rowsSharing(int64_t beside, int64_t period) const;
   StringAttr name(int64_t axis) const {
     return StringAttr::get(op.getContext(), in.getAxes()[axis].name);
   }
   ReductionAttr single(int64_t run, bool unrolled, bool pieces) const {
     return ReductionAttr::get(op.getContext(), Way::single, StringAttr(), 1, StringAttr(), run, 1,
-                              unrolled, pieces);
+                              unrolled, pieces, 1, 1);
   }
 
   mutable ReduceOp op; // a handle
@@ -230,7 +232,7 @@ ReductionAttr ReductionPlanner::across(int64_t axis) const {
                           last.extent <= penstock::analysis::mostChannels;
   return ReductionAttr::get(op.getContext(), Way::across, name(axis), lanes,
                             ofChannels ? name(axes.kept.back()) : StringAttr(), 1, 1, unrolled,
-                            hasPieces());
+                            hasPieces(), 1, 1);
 }
 
 /// Results of which the partial sums fit the registers; twice as many where these go from one
@@ -244,6 +246,15 @@ int64_t ReductionPlanner::sumsBeside(int64_t run) const {
       std::max<int64_t>(has.registerBytes / (isShort ? 8 : 16) * 4 / scalarBytes(element), 1);
   if (auto results = extentInCode(op, axes.kept.back()))
     while (rows > std::max<int64_t>(*results, 1))
+      rows /= 2;
+  return rows;
+}
+
+/// Rows a period apart that are made at once: what is read of the table needs registers once.
+int64_t ReductionPlanner::rowsSharing(int64_t beside, int64_t period) const {
+  int64_t rows = 2 * beside;
+  if (auto results = extentInCode(op, axes.kept.back()))
+    while (rows > 1 && *results < rows * period)
       rows /= 2;
   return rows;
 }
@@ -278,8 +289,10 @@ ReductionAttr ReductionPlanner::inLanes(int64_t run, StringAttr channels) const 
   } else if (countsWords) {
     lanes = has.lanesOf(4);
   }
+  const int64_t period = beside > 1 ? rowPeriod(op, axes.kept.back()).value_or(1) : 1;
+  const int64_t sharing = period > 1 ? rowsSharing(beside, period) : 1;
   return ReductionAttr::get(op.getContext(), Way::lanes, StringAttr(), lanes, channels, run, beside,
-                            false, false);
+                            false, false, sharing > 1 ? period : 1, sharing);
 }
 
 /// All kinds but sums of floats are exact in any order: lanes along the last reduced axis, where
@@ -313,7 +326,7 @@ ReductionAttr ReductionPlanner::plan() const {
     return single(1, true, hasPieces());
   if (const int64_t run = axesOfRow())
     return ReductionAttr::get(op.getContext(), Way::rows, StringAttr(), lanesByRows(), StringAttr(),
-                              run, rowsTogether, false, false);
+                              run, rowsTogether, false, false, 1, 1);
   const int64_t axis = laneAxisAcross();
   return axis < 0 ? alongReduced() : across(axis);
 }
@@ -327,7 +340,7 @@ ReductionAttr ReductionPlanner::planRows() const {
       (*columns + lanes - 1) / lanes % 2 == 0)
     lanes *= 2;
   return ReductionAttr::get(op.getContext(), Way::across, name(axes.kept.back()), lanes,
-                            StringAttr(), 1, 1, isUnrolled(), hasPieces());
+                            StringAttr(), 1, 1, isUnrolled(), hasPieces(), 1, 1);
 }
 
 ReductionAttr penstock::schedules::reductionFor(ReduceOp op, const StoredValues &stored,

@@ -58,8 +58,10 @@ static ReductionAttr forced(ReduceOp op, Rng &rng) {
   const bool unrolled = rng.chance(0.5), pieces = rng.chance(0.5);
   auto make = [&](Way way, StringAttr along, int64_t lanes, StringAttr unroll, int64_t beside,
                   bool unrolled, bool pieces) {
+    const bool shares = way == Way::lanes && beside > 1 && rng.chance(0.4);
     return ReductionAttr::get(op.getContext(), way, along, lanes, unroll, 1, beside, unrolled,
-                              pieces);
+                              pieces, shares ? rng.between(2, 9) : 1,
+                              shares ? int64_t{2} << rng.below(4) : 1);
   };
   switch (rng.pick<Way>({Way::across, Way::rows, Way::lanes, Way::single})) {
   case Way::across: {

@@ -35,6 +35,8 @@ DECISIONS = [
     ("a scan's rows in lanes", "output y: f32[n, h, w] = scan_sum(map (v in row.tall) { f32(v) * 0.5 }, w)", r"way = transposed, lanes = 8", "way = single, beside = 2"),
     ("rows of a scan in each lane", "output y: f32[n, h, w] = scan_sum(map (v in row.tall) { f32(v) * 0.5 }, h)", r"(#schedule.scan<way = across, along = .w., lanes) = \d+", r"\1 = 4"),
     ("rows of a scan side by side", "output y: f32[n, h, w] = scan_sum(map (v in row.b) { f32(v) * 0.5 }, w)", r"beside = 4", "beside = 1"),
+    ("rows that share a table", "output y: f32[n, t] = sum(map (t in 0 .. 50, k in 0 .. 64) { row.power[t = t % 5, freq = k] * 0.5 } over [k])",
+     r", period = 5, sharing = 4", ""),
     ("tables of a histogram", "output y: i32[n, bin] = histogram(row.tall over [h, w])", r"tables = 4", "tables = 3"),
     ("lanes of a product", PRODUCT, r'along = "mel", lanes = 8', 'along = "mel", lanes = 4'),
     ("the axis of a product's lanes", PRODUCT, r'along = "mel", lanes = 8, unroll = "t"(.*), bands = true', r'along = "t", lanes = 16, unroll = "mel"\1'),

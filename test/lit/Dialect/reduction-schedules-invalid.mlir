@@ -33,6 +33,36 @@ pipe.kernel @k "pixels" schedule {level = 3 : i64} {
 
 // -----
 
+// C4 of #schedule.reduction.
+pipe.kernel @k "pixels" schedule {level = 3 : i64} {
+^bb0(%x: !pipe.tensor<f32[h=40, w=64]>):
+  // expected-error @below {{C4: 3 rows 5 apart beside 2 with the way "lanes"; rows share a table in lanes, 2, 4, 8 or 16 at once}}
+  %0 = pipe.reduce sum %x over ["w"] {reduction = #schedule.reduction<way = lanes, lanes = 32, beside = 2, period = 5, sharing = 3>} : !pipe.tensor<f32[h=40, w=64]> -> !pipe.tensor<f32[h=40]>
+  pipe.return %0 : !pipe.tensor<f32[h=40]>
+}
+
+// -----
+
+// C4 of #schedule.reduction.
+pipe.kernel @k "pixels" schedule {level = 3 : i64} {
+^bb0(%x: !pipe.tensor<f32[h=40, w=64]>):
+  // expected-error @below {{C4: 2 rows 5 apart beside 1 with the way "single"; rows share a table in lanes, 2, 4, 8 or 16 at once}}
+  %0 = pipe.reduce sum %x over ["w"] {reduction = #schedule.reduction<way = single, period = 5, sharing = 2>} : !pipe.tensor<f32[h=40, w=64]> -> !pipe.tensor<f32[h=40]>
+  pipe.return %0 : !pipe.tensor<f32[h=40]>
+}
+
+// -----
+
+// kernel, C13.
+pipe.kernel @k "pixels" schedule {level = 3 : i64} {
+^bb0(%x: !pipe.tensor<f32[h=19, w=64]>):
+  // expected-error @below {{(C13); there are fewer results side by side}}
+  %0 = pipe.reduce sum %x over ["w"] {reduction = #schedule.reduction<way = lanes, lanes = 32, beside = 2, period = 5, sharing = 4>} : !pipe.tensor<f32[h=19, w=64]> -> !pipe.tensor<f32[h=19]>
+  pipe.return %0 : !pipe.tensor<f32[h=19]>
+}
+
+// -----
+
 // C3 of #schedule.reduction.
 pipe.kernel @k "pixels" schedule {level = 3 : i64} {
 ^bb0(%x: !pipe.tensor<f32[h=4, w=40]>):

@@ -7,7 +7,6 @@
 // live in registers where it is known how they meet the rows, else in memory, and no vector
 // width can change the result.
 #include "compiler/Conversion/KernelToLoops/Whole/Reduce.h"
-#include "compiler/Analysis/RowPeriod.h"
 #include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
 #include "compiler/Conversion/KernelToLoops/Elements/Scalars.h"
 #include "compiler/Conversion/KernelToLoops/Nest/Nest.h"
@@ -271,14 +270,13 @@ static LogicalResult reduceEach(const Site &site, ReduceOp op) {
     if (beside == 1)
       r.store(where);
     else
-      overRowsBeside(site, last, beside, rowPeriod(op, r.kept.back()),
-                     [&](Value first, int64_t rows, int64_t apart) {
-                       SmallVector<Value> all(where);
-                       all.push_back(first);
-                       r.rows = rows;
-                       r.apart = apart;
-                       r.store(all);
-                     });
+      overRowsBeside(site, last, r.reduction, [&](Value first, int64_t rows, int64_t apart) {
+        SmallVector<Value> all(where);
+        all.push_back(first);
+        r.rows = rows;
+        r.apart = apart;
+        r.store(all);
+      });
     return SmallVector<Value>{};
   });
   return success();

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "compiler/Conversion/KernelToLoops/Context.h"
+#include "compiler/Dialect/ScheduleDialect.h"
 
 namespace penstock::conversion {
 
@@ -49,11 +50,10 @@ LaneValue sumInLoops(const Site &site, pipe::ReduceOp op, llvm::SmallVector<Inde
 //===--- with lanes along a reduced axis (Reduce.cpp, Sums.cpp, RowsBeside.cpp) ---===//
 
 /// Calls `store` for all indices below `extent`, with the first of `rows` that are `apart` and made
-/// side by side. Where rows read the same of a table after a `period`, those go together, so that
-/// it is read once. The last ones overlap those before them, since all is pure; of as many as are
-/// known when running, the rest goes one by one.
-void overRowsBeside(const Site &site, mlir::Value extent, int64_t rows,
-                    std::optional<int64_t> period,
+/// side by side, as `reduction` says: rows that share a table first, so that it is read once. The
+/// last ones overlap those before them, since all is pure; of as many as are known when running,
+/// the rest goes one by one.
+void overRowsBeside(const Site &site, mlir::Value extent, pipe::ReductionAttr reduction,
                     llvm::function_ref<void(mlir::Value first, int64_t rows, int64_t apart)> store);
 /// The 32 partial sums of a vector, added pairwise.
 LaneValue sumOfLanes(const Site &site, mlir::Value all, mlir::Type element);

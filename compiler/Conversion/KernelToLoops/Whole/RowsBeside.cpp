@@ -25,18 +25,14 @@ static Value overPeriods(const Site &site, Value extent, int64_t rows, int64_t p
   return end;
 }
 
-void penstock::conversion::overRowsBeside(const Site &site, Value extent, int64_t rows,
-                                          std::optional<int64_t> period, StoreRows store) {
+void penstock::conversion::overRowsBeside(const Site &site, Value extent,
+                                          pipe::ReductionAttr reduction, StoreRows store) {
   const Lanes &l = site.m.l;
   const auto known = Lanes::constantOf(extent);
   Value from = l.i64(0);
-  if (period) {
-    int64_t beside = 2 * rows; // what is read of the table needs registers once
-    while (known && beside > 1 && *known < beside * *period)
-      beside /= 2;
-    if (beside > 1)
-      from = overPeriods(site, extent, beside, *period, store);
-  }
+  const int64_t rows = reduction.getBeside();
+  if (reduction.getSharing() > 1)
+    from = overPeriods(site, extent, reduction.getSharing(), reduction.getPeriod(), store);
   auto storeFrom = [&](Value from, Value to, int64_t step) {
     forLoop(site, from, to, step, [&](Value first) {
       store(known && *known % step ? l.minS(first, l.i64(*known - step)) : first, step, 1);
