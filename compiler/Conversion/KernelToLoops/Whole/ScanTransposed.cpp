@@ -110,8 +110,7 @@ Value TransposedScan::square(SmallVector<Index> at, Value first, Value from, Val
 /// Rows from `first` on. The last columns overlap those before them, and only the new ones count.
 void TransposedScan::emitRows(SmallVector<Index> at, Value first) {
   auto [ctx, b, l, m] = site.parts();
-  Value state =
-      wide.m.l.splat(scanStart(l, op, element).value);
+  Value state = wide.m.l.splat(scanStart(l, op, element).value);
   {
     OpBuilder::InsertionGuard guard(b);
     auto squares = openLoop(b, l, l.i64(0), l.i64(columns - columns % rows), rows, state);
