@@ -139,3 +139,19 @@ int64_t penstock::schedules::fewerLanes(int64_t lanes, ValueRange made, int64_t 
     lanes /= 2;
   return lanes;
 }
+
+bool penstock::schedules::comparesWords(Value tensor, const StoredValues &stored) {
+  auto map = tensor.getDefiningOp<MapOp>();
+  if (!map || stored.inMemory.contains(tensor))
+    return false;
+  for (Value input : map.getInputs())
+    if (tensorOf(input).getElementType().isInteger(1) && !comparesWords(input, stored))
+      return false;
+  return !map.getBody()
+              .walk([](CompareOp op) {
+                Type type = computedIn(op.getLhs().getType());
+                return type.isInteger(1) || scalarBytes(type) == 4 ? WalkResult::advance()
+                                                                   : WalkResult::interrupt();
+              })
+              .wasInterrupted();
+}

@@ -30,4 +30,8 @@ int64_t squareAxis(mlir::ValueRange made, int64_t along, const StoredValues &sto
 int64_t fewerLanes(int64_t lanes, mlir::ValueRange made, int64_t along, const StoredValues &stored,
                    const lane::Features &has);
 
+/// Returns whether the conditions `tensor` are comparisons of four bytes, and what they make
+/// together: one register has a lane of ones or zeros for each.
+bool comparesWords(mlir::Value tensor, const StoredValues &stored);
+
 } // namespace penstock::schedules

@@ -29,24 +29,6 @@ static constexpr int64_t nearEnough = 4, apartInRegisters = 16;
 /// Results along an axis from which on lanes go along it.
 static constexpr int64_t fewestResults = 4;
 
-/// Returns whether the conditions `tensor` are comparisons of four bytes, and what they make
-/// together: one register has a lane of ones or zeros for each.
-static bool comparesWords(Value tensor, const StoredValues &stored) {
-  auto map = tensor.getDefiningOp<MapOp>();
-  if (!map || stored.inMemory.contains(tensor))
-    return false;
-  for (Value input : map.getInputs())
-    if (tensorOf(input).getElementType().isInteger(1) && !comparesWords(input, stored))
-      return false;
-  return !map.getBody()
-              .walk([](CompareOp op) {
-                Type type = computedIn(op.getLhs().getType());
-                return type.isInteger(1) || scalarBytes(type) == 4 ? WalkResult::advance()
-                                                                   : WalkResult::interrupt();
-              })
-              .wasInterrupted();
-}
-
 namespace {
 class ReductionPlanner {
 public:
