@@ -2,6 +2,7 @@
 //
 // The stages of a Fourier transform. docs/rationale/fft.md defines every operation.
 #include "compiler/Conversion/KernelToLoops/Whole/FftStages.h"
+#include "compiler/Conversion/KernelToLoops/Whole/Reduction.h"
 
 using namespace mlir;
 using namespace penstock::pipe;
