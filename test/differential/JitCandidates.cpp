@@ -53,7 +53,8 @@ std::vector<Candidate> jitCandidates(const Remote &remote) {
                                                       nullptr, forced);
                         }});
   }
-  if (const auto target = codegen::Target::named(remote.target)) {
+  if (!remote.command.empty()) {
+    const auto target = codegen::Target::named(remote.target);
     auto machine = std::make_shared<RemoteMachine>(remote.command);
     for (const bool forced : {false, true})
       result.push_back(
