@@ -23,11 +23,13 @@ public:
   int64_t of(Value tensor, StringRef along);
 
 private:
+  int64_t find(Value tensor, StringRef along);
   int64_t ofBody(Block &body, ArrayRef<Value> inputs, StringRef along);
   int64_t beside(Operation &op) const;
 
   const StoredValues &stored;
   const penstock::lane::Features &has;
+  llvm::DenseMap<Value, int64_t> known; // several ops may read one: each is looked at once
 };
 } // namespace
 
@@ -105,6 +107,14 @@ int64_t LiveBytes::ofBody(Block &body, ArrayRef<Value> inputs, StringRef along) 
 }
 
 int64_t LiveBytes::of(Value tensor, StringRef along) {
+  if (auto found = known.find(tensor); found != known.end())
+    return found->second;
+  const int64_t bytes = find(tensor, along);
+  known[tensor] = bytes;
+  return bytes;
+}
+
+int64_t LiveBytes::find(Value tensor, StringRef along) {
   Operation *op = tensor.getDefiningOp();
   const int64_t size = bytesOf(tensor.getType());
   if (!op || stored.inMemory.contains(tensor) || stored.rows.contains(tensor))
