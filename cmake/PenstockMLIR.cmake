@@ -35,10 +35,6 @@ endif()
 # TableGen reads include paths from the directory property.
 include_directories(SYSTEM ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
 
-# The precompiled header of compiler/Dialect, as CMake passes it on, but without the path of
-# its text, which nothing reads: so ccache finds the same command in every tree.
-set(CMAKE_CXX_COMPILE_OPTIONS_USE_PCH -Xclang -include-pch -Xclang <PCH_FILE>)
-
 # penstock_mlir_headers(targets...): for what includes MLIR, whose headers cost more than our
 # sources. Where only some folders are sanitized, the others' header is not theirs.
 function(penstock_mlir_headers)
