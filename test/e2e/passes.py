@@ -3,9 +3,9 @@
 
 Also: every level of the CPU gives the same bits, and code that refers to nothing outside itself.
 
-Each example and probe is run without one pass, which the commit chooses, and without all;
-scripts/soak runs it without each of all, by PENSTOCK_ALL_PASSES=1. differential.passes leaves out
-one after the other, too, of random pipelines.
+Half of the examples and probes, which the commit chooses, are run without one pass, which it
+chooses, too, and without all, and half at every level; scripts/soak runs each without each pass and
+at each level. differential.passes and differential.levels do the same with random pipelines.
 """
 import functools
 import os
@@ -13,7 +13,7 @@ import re
 import subprocess
 
 from examples import EVERY, ExamplesTest
-from support import EXAMPLES, chosen, in_turn, main
+from support import EXAMPLES, in_turn, main
 
 
 def count(pattern):
@@ -75,12 +75,11 @@ class Passes(ExamplesTest):
 
     def left_out(self, path):
         """Which passes to leave out together, one choice after the other."""
-        if os.environ.get("PENSTOCK_ALL_PASSES"):
-            return [[name] for name in self.passes]
-        return [self.passes] + [[name] for name in chosen(self.passes, 1, path)]
+        return [self.passes] + [[name] for name in in_turn(self.passes, 1, path)]
 
     def test_no_pass_changes_a_bit(self):
-        for path in EVERY + [self.example(GAMMA)]:
+        every = EVERY + [self.example(GAMMA)]
+        for path in in_turn(every, len(every) // 2, "passes"):
             wanted = self.hashes(path)
             self.assertTrue(wanted)
             for names in self.left_out(path):
@@ -123,7 +122,7 @@ class Passes(ExamplesTest):
                    "x86-64-v4-vnni": " avx512_vnni" in flags and " avx512vbmi" in flags,
                    "armv8-a": False}
         elsewhere = [target for target, is_offered in offered.items() if not is_offered]
-        for path in EVERY:
+        for path in in_turn(EVERY, len(EVERY) // 2, "levels"):
             wanted = self.hashes(path, "--target", "x86-64-v2")
             for target in set(offered) - set(elsewhere):
                 with self.subTest(example=os.path.basename(path), target=target): # what refers to something outside is not loaded
