@@ -8,6 +8,9 @@ from support import ToolTest, main
 SUMS = "output y: f32[n, h] = sum(map (v in row.b) { f32(v) * 0.5 } over [w])"
 POOL = "output y: f32[n, h, w] = max(frames(frames(map (v in row.b) { f32(v) * 0.5 }, h, i, 3, 2), w, j, 3, 2) over [i, j])"
 PRODUCT = "output y: f32[n, t, mel] = contract(row.power, row.bank)"
+# Runs of 3 rows, further down in each column, and columns of nothing but zeros.
+BANDED = ("output y: f32[n, t, mel] = contract(row.power, map (v in row.bank, i in index(row.bank, freq), j in index(row.bank, mel)) "
+          "{ if i / 3 == j and j % 5 != 2 then v else 0.0 })")
 
 # (the decision, a pipeline's lines, its form in the text of the schedule, the form that replaces it).
 DECISIONS = [
@@ -44,6 +47,8 @@ DECISIONS = [
     ("partial sums of a product", PRODUCT, r"sums = registers", "sums = memory"),
     ("products without a loop", "output y: f32[n, t, mel] = contract(row.quads, row.few)", r"sums = unrolled", "sums = memory"),
     ("bands of a matrix", PRODUCT, r", bands = true", ""),
+    ("bands of a matrix that has some", BANDED, r", bands = true", ""),
+    ("lanes of bands", BANDED, r'along = "mel", lanes = 8', 'along = "mel", lanes = 16'),
     ("squares", "output y: f32[n, w, h] = map (v in row.c) { v * 0.5 }", r', across = "w"', ""),
     ("copies", "output y: u8[n, h, w] = concat(each (q in 0 .. 2) { row.b }, w)", r"(copies = .*?)lanes = 32", r"\1lanes = 8"),
 ]
