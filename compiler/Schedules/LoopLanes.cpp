@@ -7,6 +7,7 @@
 #include "compiler/Analysis/WindowMargins.h"
 #include "compiler/Dialect/SmallReduction.h"
 #include "compiler/Schedules/LoopPlan.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -150,18 +151,26 @@ int64_t penstock::schedules::fewerLanes(int64_t lanes, ValueRange made, int64_t 
   return lanes;
 }
 
+static bool comparesOthersThanWords(MapOp map) {
+  return map.getBody()
+      .walk([](CompareOp op) {
+        Type type = computedIn(op.getLhs().getType());
+        return type.isInteger(1) || scalarBytes(type) == 4 ? WalkResult::advance()
+                                                           : WalkResult::interrupt();
+      })
+      .wasInterrupted();
+}
+
 bool penstock::schedules::comparesWords(Value tensor, const StoredValues &stored) {
-  auto map = tensor.getDefiningOp<MapOp>();
-  if (!map || stored.inMemory.contains(tensor))
-    return false;
-  for (Value input : map.getInputs())
-    if (tensorOf(input).getElementType().isInteger(1) && !comparesWords(input, stored))
+  llvm::SmallSetVector<Value, 4> conditions;
+  conditions.insert(tensor);
+  for (size_t i = 0; i < conditions.size(); ++i) {
+    auto map = conditions[i].getDefiningOp<MapOp>();
+    if (!map || stored.inMemory.contains(conditions[i]) || comparesOthersThanWords(map))
       return false;
-  return !map.getBody()
-              .walk([](CompareOp op) {
-                Type type = computedIn(op.getLhs().getType());
-                return type.isInteger(1) || scalarBytes(type) == 4 ? WalkResult::advance()
-                                                                   : WalkResult::interrupt();
-              })
-              .wasInterrupted();
+    for (Value input : map.getInputs())
+      if (tensorOf(input).getElementType().isInteger(1))
+        conditions.insert(input);
+  }
+  return true;
 }
