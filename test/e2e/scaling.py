@@ -132,6 +132,11 @@ def lets(n):
     return program(f"  let x0 = row.x\n{steps}  let x = x{n}\n")
 
 
+def conditions_of_conditions(n):
+    steps = "".join(f"  let x{i + 1} = map (p in x{i}, q in x{max(0, i - 1)}) {{ (p and not q) or (q and not p) }}\n" for i in range(n))
+    return program(f"  let x0 = map (p in row.x) {{ p > 100 }}\n{steps}", outputs=[f"    output y: i64[n, h, c] = count(x{n} over [w])\n"])
+
+
 def long_record(n):
     fields = ", ".join(f"a{i} = {add(i)}" for i in range(n))
     return program(f"  let x = row.x\n  let r = {{ {fields} }} |> flip(w) if chance(0.5)\n",
@@ -161,13 +166,13 @@ FAMILIES = [(chain, 24), (conditions, 12), (grey_by_chance, 9), (inverted_by_cha
 class Scaling(ToolTest):
     library = None
 
-    def compile(self, text, expect=0, stage=None):
+    def compile(self, text, *options, expect=0, stage=None):
         path = os.path.join(self.folder, "p.pipe")
         with open(path, "w") as file:
             file.write(text)
         counted = os.path.join(self.folder, "allocations")
         wanted = ["--emit", stage, "-o", os.path.join(self.folder, stage)] if stage else []
-        done = subprocess.run(self.command("compile", path, "--no-cache", *wanted), capture_output=True, text=True,
+        done = subprocess.run(self.command("compile", path, "--no-cache", *options, *wanted), capture_output=True, text=True,
                               timeout=300, env={**self.environment(), "LD_PRELOAD": self.library,
                                                 "PENSTOCK_ALLOCATIONS": counted})
         self.assertEqual(done.returncode, expect, done.stderr)
@@ -189,6 +194,13 @@ class Scaling(ToolTest):
         """Without LLVM, in which so many take minutes."""
         once, twice = (self.compile(windows_in_a_row(n), stage="llvm") for n in (500, 1000))
         self.assertLess(twice / once, 2.2, f"{once} at 500, {twice} at 1000")
+
+    def test_maps_that_stay_apart(self):
+        """One kernel holds them all, and asks of each what it is made of."""
+        for family in (lets, conditions_of_conditions):
+            with self.subTest(family=family.__name__):
+                once, twice = (self.compile(family(n), "--disable-pass", "merge-maps") for n in (24, 48))
+                self.assertLess(twice / once, 2.5, f"{once} at 24, {twice} at 48")
 
     def test_operators_after_themselves(self):
         empty = self.compile(program("  let x = row.x\n"))
