@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <functional>
 #include <gtest/gtest.h>
 
@@ -134,6 +135,75 @@ TEST_P(Extremes, OfFloats) {
 
 TEST_P(Extremes, OfDoubles) {
   compareAll<double>("f64", [&](std::string text) { return compile(text); });
+}
+
+/// Places of the best of few floats, with lanes along `w`: an element lies below it in memory, or
+/// beside it.
+template <typename T>
+void compareFewPlaces(const char *type, bool isBeside, int64_t width, int64_t count,
+                      llvm::function_ref<std::unique_ptr<test::JitModule>(std::string)> compile) {
+  SCOPED_TRACE(std::to_string(width) + " of " + std::to_string(count) +
+               (isBeside ? " beside" : ""));
+  const std::string w = "w=" + std::to_string(width), j = "j=" + std::to_string(count),
+                    tensor = "!pipe.tensor<" + std::string(type) + "[" +
+                             (isBeside ? w + ", " + j : j + ", " + w) + "]>",
+                    result = "!pipe.tensor<i64[" + w + "]>";
+  for (const bool isMin : {false, true}) {
+    auto code =
+        compile("pipe.kernel @k \"pixels\" {\n^bb0(%x: " + tensor + "):\n%0 = pipe.reduce " +
+                (isMin ? "argmin" : "argmax") + " %x over [\"j\"] : " + tensor + " -> " + result +
+                "\npipe.return %0 : " + result + "\n}");
+    const T inf = std::numeric_limits<T>::infinity(), nan = std::numeric_limits<T>::quiet_NaN();
+    const std::vector<std::vector<T>> fills = {{3, -1, 7, 7, -9, 2, 5},
+                                               {0, T(-0.0), 0, T(-0.0), T(-0.0)},
+                                               {T(-0.0), -1, 0, T(-0.0), -2, 1},
+                                               {nan},
+                                               {nan, -inf, nan, nan, inf, -inf},
+                                               {-inf, nan, -inf},
+                                               {inf, nan, inf, nan, nan},
+                                               {nan, 1, T(-0.0), nan, -1, 0, 2},
+                                               {-nan, nan, 0, -0.5}};
+    for (const std::vector<T> &fill : fills) {
+      std::vector<T> x(static_cast<size_t>(width * count) + 64);
+      for (size_t i = 0; i < x.size(); ++i)
+        x[i] = fill[(i + i / 19) % fill.size()];
+      std::vector<int64_t> y(static_cast<size_t>(width) + 8, -7);
+      const std::vector<int64_t> shape =
+          isBeside ? std::vector<int64_t>{width, count} : std::vector<int64_t>{count, width};
+      ASSERT_EQ(code->run("k", {TensorArg::of(x, shape), TensorArg::of(y, {width})}, 1), 0);
+      for (int64_t r = 0; r < width; ++r) {
+        auto at = [&](int64_t i) {
+          return x[static_cast<size_t>(isBeside ? r * count + i : i * width + r)];
+        };
+        auto isBetter = [&](T a, T c) { // no NaN is, and each number is better than one
+          if (a != a || c != c)
+            return a == a;
+          const bool equal = a == c && std::signbit(a) != std::signbit(c);
+          return isMin ? (a < c || (equal && std::signbit(a)))
+                       : (a > c || (equal && std::signbit(c)));
+        };
+        int64_t best = 0;
+        for (int64_t i = 1; i < count; ++i)
+          if (isBetter(at(i), at(best)))
+            best = i;
+        ASSERT_EQ(y[static_cast<size_t>(r)], best) << r << " min " << isMin << " of " << +fill[0];
+      }
+      for (size_t i = static_cast<size_t>(width); i < y.size(); ++i)
+        ASSERT_EQ(y[i], -7);
+    }
+  }
+}
+
+TEST_P(Extremes, PlacesOfFewFloats) {
+  auto build = [&](std::string text) { return compile(text); };
+  for (const bool isBeside : {true, false})
+    for (const int64_t width : {1, 7, 8, 33})
+      for (const int64_t count : {1, 2, 5, 8, 10, 16}) {
+        compareFewPlaces<float>("f32", isBeside, width, count, build);
+        compareFewPlaces<double>("f64", isBeside, width, count, build);
+        if (HasFatalFailure())
+          return;
+      }
 }
 
 INSTANTIATE_TEST_SUITE_P(Levels, Extremes, testing::Values(2, 3, 4, 5));

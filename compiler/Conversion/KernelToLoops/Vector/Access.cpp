@@ -46,6 +46,16 @@ static int64_t takePhase(const Lanes &l, Index &index) {
   return phase;
 }
 
+/// How many elements side by side, in each lane, come from the same registers.
+static int64_t sharedBeside(const Memory &memory, const Buffer &buffer, const Access &access) {
+  constexpr int64_t few = 4;
+  const int64_t size = scalarBytes(buffer.element);
+  if (!access.laneBytes || access.runtimeBytes || *access.laneBytes % size != 0)
+    return few;
+  const int64_t step = *access.laneBytes / size;
+  return (buffer.roomy || buffer.constant) && memory.takesApart(size, step) ? step : few;
+}
+
 Access penstock::conversion::accessOf(const Lanes &l, const Memory &memory, const Buffer &buffer,
                                       ArrayRef<Index> at) {
   Access access;
@@ -82,8 +92,9 @@ Access penstock::conversion::accessOf(const Lanes &l, const Memory &memory, cons
       access.phase = takePhase(l, index) * size;
     // An element of a small dense axis: loads of its neighbours can be shared.
     auto number = Lanes::constantOf(index.base);
+    const int64_t near = sharedBeside(memory, buffer, access);
     if (number && axis + 1 == at.size() && buffer.known[axis] == size && index.uniform() &&
-        *number >= 0 && *number < 4)
+        *number >= 0 && *number < near)
       access.phase = *number * size;
     else
       access.base = l.add(access.base, l.mul(index.base, stride));

@@ -5,8 +5,10 @@
 // Lanes `step` apart come from `step` registers that follow each other, at whatever place of
 // those they begin: all places share the registers and most of what tells them apart.
 #include "compiler/Conversion/KernelToLoops/Vector/Access.h"
+#include "compiler/Conversion/KernelToLoops/Vector/Transposed.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include <map>
+#include <numeric>
 
 using namespace mlir;
 using namespace penstock::conversion;
@@ -61,6 +63,32 @@ static Value takenApart(const Memory &m, ArrayRef<Value> registers, int64_t plac
   return m.shuffle(all, all, order);
 }
 
+static Value joined(const Memory &m, Value first, Value second) {
+  auto sizeOf = [](Value v) { return llvm::cast<VectorType>(v.getType()).getNumElements(); };
+  SmallVector<int64_t> both(sizeOf(first) + sizeOf(second));
+  std::iota(both.begin(), both.end(), 0);
+  return m.shuffle(first, second, both);
+}
+
+/// Returns whether rows of `step` elements, one for each lane, are transposed: where no instruction
+/// selects from two registers, parting halves takes two of them for each.
+static bool areTransposed(const Memory &m, int64_t size, int64_t step) {
+  return !m.l.has.permuteInts && step >= m.l.has.lanesOf(size);
+}
+
+/// The elements `place` of as many rows as fit a register, which lie `step` elements apart: a
+/// column of a square. All columns of a square share what makes it.
+static Value columnOfSquare(const Memory &m, Type type, int64_t size, Value address, int64_t step,
+                            int64_t place, bool constant) {
+  const int64_t side = m.l.has.lanesOf(size),
+                left = std::min(place / side * side, step - side); // the last ones overlap
+  SmallVector<Value> rows;
+  for (int64_t row = 0; row < side; ++row)
+    rows.push_back(m.loadPlain(VectorType::get({side}, type),
+                               m.address(address, m.l.i64(size * (row * step + left))), constant));
+  return transposed(m, rows, size)[place - left];
+}
+
 /// Lanes that begin `phase` elements behind `address`. Unless there is room behind the last one,
 /// `phase` is 0 and nothing is read there.
 static Value loadApart(const Memory &m, Type type, int64_t size, Value address, int64_t step,
@@ -70,6 +98,12 @@ static Value loadApart(const Memory &m, Type type, int64_t size, Value address, 
   Value all;
   for (int64_t first = 0; first < l.lanes; first += fitting) {
     SmallVector<Value> registers;
+    if (roomy && areTransposed(m, size, step)) {
+      Value rows = m.address(address, l.i64(size * first * step));
+      Value part = columnOfSquare(m, type, size, rows, step, phase, constant);
+      all = all ? joined(m, all, part) : part;
+      continue;
+    }
     for (int64_t number = 0; number < step; ++number) {
       const int64_t begin = number * fitting, left = (fitting - 1) * step + 1 - begin;
       const bool isLast = first + fitting == l.lanes && !roomy;
@@ -86,10 +120,7 @@ static Value loadApart(const Memory &m, Type type, int64_t size, Value address, 
       registers.push_back(count < fitting ? m.shuffle(next, next, filled) : next);
     }
     Value part = takenApart(m, registers, phase);
-    SmallVector<int64_t> both(first + fitting);
-    for (size_t i = 0; i < both.size(); ++i)
-      both[i] = static_cast<int64_t>(i);
-    all = all ? m.shuffle(all, part, both) : part;
+    all = all ? joined(m, all, part) : part;
   }
   return all;
 }
