@@ -6,6 +6,7 @@
 // cuts, and what it cut does not come back.
 #include "compiler/Dialect/ScalarBuilder.h"
 #include "compiler/Transforms/Passes.h"
+#include "compiler/Transforms/Regions.h"
 #include "compiler/Transforms/Rewrite.h"
 #include "compiler/Transforms/Views.h"
 
@@ -290,40 +291,6 @@ struct ViewInsidePad : OpRewritePattern<ViewOp> {
   }
 };
 
-/// The least and the greatest value of an index in the body of `map`, where that is plain to see.
-std::optional<std::pair<int64_t, int64_t>> boundsIn(MapOp map, Value index) {
-  if (auto number = constantOf(index))
-    return std::pair(*number, *number);
-  if (auto argument = llvm::dyn_cast<BlockArgument>(index)) {
-    const int64_t axis = argument.getArgNumber() - static_cast<int64_t>(map.getInputs().size());
-    auto domain = llvm::cast<NamedTensorType>(map.getType());
-    if (argument.getOwner() != &map.getBody().front() || axis < 0 ||
-        !domain.getAxes()[axis].isStatic() || domain.getAxes()[axis].extent < 1)
-      return std::nullopt;
-    return std::pair<int64_t, int64_t>(0, domain.getAxes()[axis].extent - 1);
-  }
-  auto binary = index.getDefiningOp<BinaryOp>();
-  auto of = binary ? boundsIn(map, binary.getLhs()) : std::nullopt;
-  auto by = of ? boundsIn(map, binary.getRhs()) : std::nullopt;
-  if (!by || of->first < 0 || by->first < 0 || std::max(of->second, by->second) > INT32_MAX)
-    return std::nullopt;
-  switch (binary.getKind()) {
-  case BinaryKind::add:
-    return std::pair(of->first + by->first, of->second + by->second);
-  case BinaryKind::mul:
-    return std::pair(of->first * by->first, of->second * by->second);
-  case BinaryKind::div:
-    return by->first > 0 ? std::optional(std::pair(of->first / by->second, of->second / by->first))
-                         : std::nullopt;
-  case BinaryKind::rem:
-    return by->first > 0
-               ? std::optional(std::pair(int64_t{0}, std::min(of->second, by->second - 1)))
-               : std::nullopt;
-  default:
-    return std::nullopt;
-  }
-}
-
 /// Merged axes of pieces are read where the pieces come from, so that nobody stores pieces.
 struct LoadOfView : OpRewritePattern<LoadOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -336,11 +303,8 @@ struct LoadOfView : OpRewritePattern<LoadOp> {
     auto input = llvm::cast<NamedTensorType>(view.getInput().getType());
     if (!type.isStatic() || !input.isStatic() || !view.getSymbols().empty())
       return rewriter.notifyMatchFailure(load, "the view differs from sample to sample");
-    for (auto [index, axis] : llvm::zip(load.getIndices(), type.getAxes())) {
-      auto bounds = boundsIn(map, index);
-      if (!bounds || bounds->first < 0 || bounds->second >= axis.extent)
-        return rewriter.notifyMatchFailure(load, "it may read beyond the view");
-    }
+    if (!readsInside(map, load))
+      return rewriter.notifyMatchFailure(load, "it may read beyond the view");
     for (auto [place, axis] : llvm::zip(view.getMap().getResults(), input.getAxes())) {
       auto bounds = boundsOf(place, type);
       if (!bounds || bounds->first < 0 || bounds->second >= axis.extent)

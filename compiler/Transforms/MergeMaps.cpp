@@ -153,10 +153,51 @@ struct JoinProducer : RewritePattern {
   }
 };
 
+/// What is merged, or taken apart in another way, is computed where it belongs, so that nobody
+/// stores it first. A map that reads no more elements than there are computes none of them twice.
+struct LoadOfPoint : OpRewritePattern<LoadOp> {
+  using OpRewritePattern::OpRewritePattern;
+  /// A producer's body is copied each time.
+  static constexpr size_t mostCopied = 32;
+
+  LogicalResult matchAndRewrite(LoadOp load, PatternRewriter &rewriter) const override {
+    Operation *producer = load.getTensor().getDefiningOp();
+    auto user = llvm::dyn_cast<MapOp>(load->getParentOp());
+    if (!producer || !isPoint(producer) || !user || producer->getBlock() != user->getBlock())
+      return rewriter.notifyMatchFailure(load, "it reads no pointwise op beside its map");
+    if (!producer->hasOneUse() || lengthOf(producer) > mostCopied)
+      return rewriter.notifyMatchFailure(load, "others read that, or it is long");
+    const NamedTensorType type = tensorOf(load.getTensor());
+    if (!tensorOf(user).isStatic() || !readsInside(user, load) ||
+        tensorOf(user).numElements() > type.numElements())
+      return rewriter.notifyMatchFailure(load, "it may read beyond that, or elements twice");
+    int whole = 0; // inputs of as many elements
+    for (Value input : inputsOf(producer)) {
+      whole += tensorOf(input).getRank() == type.getRank();
+      if (scalarBytes(tensorOf(input).getElementType()) > scalarBytes(type.getElementType()))
+        return rewriter.notifyMatchFailure(load, "what it is made of takes more memory");
+    }
+    if (whole > 1)
+      return rewriter.notifyMatchFailure(load, "several elements would be read for one");
+    auto coordinate = [&](StringRef axis) { return load.getIndices()[type.axisIndex(axis)]; };
+    SmallVector<Value> elements;
+    for (Value input : inputsOf(producer)) {
+      SmallVector<Value> at;
+      for (const Axis &axis : tensorOf(input).getAxes())
+        at.push_back(coordinate(axis.name));
+      elements.push_back(
+          rewriter.create<LoadOp>(load.getLoc(), tensorOf(input).getElementType(), input, at));
+    }
+    rewriter.replaceOp(load, emitElement(rewriter, producer, elements, coordinate));
+    rewriter.eraseOp(producer);
+    return success();
+  }
+};
+
 struct MergeMapsPass : penstock::transforms::impl::MergeMapsBase<MergeMapsPass> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<JoinProducer>(&getContext());
+    patterns.add<JoinProducer, LoadOfPoint>(&getContext());
     if (failed(rewriteGreedily(*this, getOperation(), std::move(patterns))))
       return signalPassFailure();
     getOperation()->walk([](Operation *user) {

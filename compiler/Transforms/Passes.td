@@ -144,7 +144,9 @@ def MergeMaps : Pass<"pipe-merge-maps"> {
     %2 = pipe.cast value %1 : !pipe.tensor<f32[w=4]> -> !pipe.tensor<f16[w=4]>
     ```
     becomes one map from u8 to f16. The producer must have the same axes as its
-    user: a value that the user broadcasts is computed once, apart.
+    user: a value that the user broadcasts is computed once, apart. What a map
+    alone loads, at places that lie inside, is computed there if the map has no
+    more elements, so that axes are merged without storing what is merged.
 
     Leaves the whole chain in one region, which is what pipe-narrow and
     pipe-collapse-tables look at.

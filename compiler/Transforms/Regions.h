@@ -19,4 +19,8 @@ llvm::SmallVector<mlir::Value> cloneBody(mlir::OpBuilder &builder, mlir::Block &
                                          llvm::ArrayRef<mlir::Value> arguments,
                                          std::optional<int64_t> copy = std::nullopt);
 
+/// Returns whether `load` stands in the body of `map` and reads inside of its tensor, as far as is
+/// plain to see.
+bool readsInside(pipe::MapOp map, pipe::LoadOp load);
+
 } // namespace penstock::transforms

@@ -233,6 +233,49 @@ pipe.kernel @k "pixels" {
   }
 }
 
+/// Merged axes of which lanes go through the inner one: lanes take turns among planes of the input.
+template <typename T>
+void takeTurns(const char *type, int64_t pieces, int64_t gap,
+               llvm::function_ref<std::unique_ptr<test::JitModule>(std::string)> compile) {
+  constexpr int64_t width = 40;
+  const std::string in = "!pipe.tensor<" + std::string(type) + "[c=16, w=40]>",
+                    out = "!pipe.tensor<" + std::string(type) +
+                          "[g=2, w=" + std::to_string(width * pieces) + "]>",
+                    scalar = type[0] == 'u' ? "ui8" : type;
+  auto code =
+      compile("pipe.kernel @k \"pixels\" {\n^bb0(%x: " + in + "):\n%r = pipe.map () : () -> " +
+              out + " {\n^bb0(%g: i64, %w: i64):\n%n = pipe.constant " + std::to_string(pieces) +
+              " : i64 -> i64\n%p = pipe.binary div %w, %n : i64\n"
+              "%j = pipe.binary rem %w, %n : i64\n%m = pipe.binary mul %g, %n : i64\n"
+              "%c = pipe.binary add %m, %j : i64\n%v = pipe.load %x[%c, %p] : " +
+              in + " -> " + scalar + "\npipe.yield %v : " + scalar +
+              "\n}\npipe.return %r : " + out + "\n}");
+  const int64_t row = width + gap;
+  std::vector<T> x(static_cast<size_t>(16 * row + 64)),
+      r(static_cast<size_t>(2 * width * pieces + 64));
+  for (size_t i = 0; i < x.size(); ++i)
+    x[i] = static_cast<T>(i * 7 + 3);
+  const TensorArg from = TensorArg::of(x, {16, width}, gap * static_cast<int64_t>(sizeof(T)));
+  ASSERT_EQ(code->run("k", {from, TensorArg::of(r, {2, width * pieces})}, 1), 0);
+  for (int64_t g = 0; g < 2; ++g)
+    for (int64_t w = 0; w < width * pieces; ++w)
+      ASSERT_EQ(r[static_cast<size_t>(g * width * pieces + w)],
+                x[static_cast<size_t>((g * pieces + w % pieces) * row + w / pieces)])
+          << type << ", " << pieces << " pieces, gap " << gap << " at " << w;
+}
+
+TEST_P(Places, TakesTurnsAmongPlanes) {
+  auto build = [&](std::string text) { return compile(text); };
+  for (const int64_t pieces : {2, 3, 4, 8})
+    for (const int64_t gap : {0, 5}) {
+      takeTurns<float>("f32", pieces, gap, build);
+      takeTurns<uint8_t>("u8", pieces, gap, build);
+      takeTurns<double>("f64", pieces, gap, build);
+      if (HasFatalFailure())
+        return;
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(Levels, Places, testing::Values(2, 3, 4));
 
 } // namespace

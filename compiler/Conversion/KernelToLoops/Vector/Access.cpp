@@ -19,6 +19,12 @@ int64_t penstock::conversion::offsetOf(const Index &index, int64_t lane) {
                       : lane * index.stride;
 }
 
+bool penstock::conversion::areRuns(const Lanes &l, const Index &apart, int64_t size) {
+  constexpr int64_t fewest = 4;
+  return apart.stride == size && llvm::isPowerOf2_64(apart.period) && l.lanes % apart.period == 0 &&
+         l.lanes / apart.period >= fewest;
+}
+
 /// Returns whether a number is known not to be negative.
 static bool isNatural(Value value) {
   if (auto known = Lanes::constantOf(value))
@@ -56,26 +62,58 @@ static int64_t sharedBeside(const Memory &memory, const Buffer &buffer, const Ac
   return (buffer.roomy || buffer.constant) && memory.takesApart(size, step) ? step : few;
 }
 
+namespace {
+/// Lanes that go through two axes, where it is known how far apart all pieces lie.
+struct Pieces {
+  Index apart;             ///< in bytes
+  std::optional<int> turn; ///< the axis whose stride is the runtime's
+};
+} // namespace
+
+/// `takesTurns`: neighbours may lie in runs that are as far apart as the runtime says, such as
+/// planes of an input.
+static std::optional<Pieces> piecesOf(const Memory &memory, const Buffer &buffer,
+                                      ArrayRef<Index> at, bool takesTurns) {
+  if (memory.live || llvm::none_of(at, [](const Index &index) { return index.period != 0; }))
+    return std::nullopt;
+  Pieces pieces{memory.constant(0), std::nullopt};
+  for (auto [axis, where] : llvm::enumerate(at)) {
+    if (where.uniform())
+      continue;
+    Index index = where;
+    index.base = memory.l.i64(0);
+    if (index.vector || index.runtimeStride)
+      return std::nullopt;
+    if (buffer.known[axis])
+      pieces.apart =
+          memory.add(pieces.apart, memory.mul(index, memory.constant(*buffer.known[axis])));
+    else if (takesTurns && index.period && !index.stride && !pieces.turn)
+      pieces.turn = static_cast<int>(axis);
+    else
+      return std::nullopt;
+  }
+  const Index &apart = pieces.apart;
+  if (pieces.turn && !(apart.period == at[*pieces.turn].period && !apart.inner &&
+                       areRuns(memory.l, apart, scalarBytes(buffer.element))))
+    return std::nullopt;
+  return pieces;
+}
+
 Access penstock::conversion::accessOf(const Lanes &l, const Memory &memory, const Buffer &buffer,
-                                      ArrayRef<Index> at) {
+                                      ArrayRef<Index> at, bool takesTurns) {
   Access access;
   access.base = l.i64(0);
   access.laneBytes = 0;
   const int64_t size = scalarBytes(buffer.element);
   Value vectorPart;
-  const bool inPieces = llvm::any_of(at, [](const Index &index) { return index.period != 0; });
-  bool known = inPieces && !memory.live; // where all pieces lie
-  for (auto [axis, index] : llvm::enumerate(at))
-    known &= index.uniform() || (!index.vector && !index.runtimeStride && buffer.known[axis]);
-  Index apart = memory.constant(0);
+  const auto pieces = piecesOf(memory, buffer, at, takesTurns);
   for (auto [axis, where] : llvm::enumerate(at)) {
     Index index = where;
     Value stride = buffer.strides[axis];
-    if (known && !index.uniform()) {
-      Index lanes = index;
-      lanes.base = l.i64(0);
-      apart = memory.add(apart, memory.mul(lanes, memory.constant(*buffer.known[axis])));
+    if (pieces && !index.uniform()) {
       access.base = l.add(access.base, l.mul(index.base, stride));
+      if (pieces->turn == static_cast<int>(axis))
+        access.turns = l.mul(l.i64(index.inner), stride);
       continue;
     }
     if (index.vector || index.period) {
@@ -109,16 +147,16 @@ Access penstock::conversion::accessOf(const Lanes &l, const Memory &memory, cons
     Value sofar = access.runtimeBytes ? access.runtimeBytes : l.i64(*access.laneBytes);
     access.runtimeBytes = l.add(sofar, bytes);
   }
-  if (known && apart.vector)
-    vectorPart = apart.vector;
+  if (pieces && pieces->apart.vector)
+    vectorPart = pieces->apart.vector;
   if (vectorPart) {
     Value lane = access.runtimeBytes ? access.runtimeBytes : l.i64(*access.laneBytes);
     access.offsets = l.add(vectorPart, l.mul(l.iota(), l.splat(lane)));
   }
-  if (known && !vectorPart) {
-    access.laneBytes = apart.stride;
-    if (apart.period)
-      access.pieces = apart;
+  if (pieces && !vectorPart) {
+    access.laneBytes = pieces->apart.stride;
+    if (pieces->apart.period)
+      access.pieces = pieces->apart;
   }
   if (access.runtimeBytes || vectorPart || access.pieces.period)
     access.laneBytes.reset();

@@ -14,14 +14,21 @@ struct Access {
   mlir::Value runtimeBytes;         // between lanes, where it is known when running
   mlir::Value offsets;              // vector of bytes, where it is neither
   Index pieces;                     // between lanes that go through two axes; period 0: they do not
-  int64_t phase = 0;                // bytes that an interleaved axis adds to a common start
-  bool fromStart = true;            // the common start is one: all between two lanes lies behind it
+  mlir::Value
+      turns; // bytes between runs that lanes take turns among, where it is known when running
+  int64_t phase = 0;     // bytes that an interleaved axis adds to a common start
+  bool fromStart = true; // the common start is one: all between two lanes lies behind it
 };
 
+/// `takesTurns`: whether runs may lie as far apart as it is known when running.
 Access accessOf(const Lanes &l, const Memory &memory, const Buffer &buffer,
-                llvm::ArrayRef<Index> at);
+                llvm::ArrayRef<Index> at, bool takesTurns = false);
 
 /// Of a lane from its index' base, where that is known.
 int64_t offsetOf(const Index &index, int64_t lane);
+
+/// Returns whether lanes that go through two axes take turns among runs of some elements: those of
+/// one turn lie side by side.
+bool areRuns(const Lanes &l, const Index &apart, int64_t size);
 
 } // namespace penstock::conversion

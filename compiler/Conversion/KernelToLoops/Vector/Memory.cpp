@@ -147,7 +147,7 @@ LaneValue Memory::load(const Buffer &buffer, ArrayRef<Index> at) const {
   const int64_t size = scalarBytes(buffer.element);
   Type memoryType =
       buffer.element.isSignlessInteger(1) ? l.b.getI8Type() : registerType(buffer.element);
-  Access access = accessOf(l, *this, buffer, at);
+  Access access = accessOf(l, *this, buffer, at, /*takesTurns=*/true);
   auto finish = [&](Value value) { return l.wrap(fromMemory(l, value, buffer), buffer.element); };
   const bool noSign = isUnsigned(buffer.element) && size < 4;
   auto narrowed = [&](Value wide) {
@@ -167,7 +167,7 @@ LaneValue Memory::load(const Buffer &buffer, ArrayRef<Index> at) const {
   if (access.pieces.period && l.lanes > 1)
     return finish(loadPieces(memoryType,
                              address(buffer.pointer, l.add(access.base, l.i64(access.phase))),
-                             access.pieces, buffer.constant));
+                             access.pieces, access.turns, buffer.constant));
   auto vectorType = VectorType::get({l.lanes}, memoryType);
   auto gather = [&](llvm::function_ref<Value(int64_t)> addressOf) {
     Value result = l.b.create<arith::ConstantOp>(l.loc, l.b.getZeroAttr(vectorType));

@@ -101,9 +101,10 @@ public:
                           bool roomy = false) const;
 
 private:
-  /// How far lanes lie from the first, in bytes, where `apart` says so.
+  /// How far lanes lie from the first, in bytes, where `apart` says so, and `turns` if it is not
+  /// null.
   mlir::Value loadPieces(mlir::Type type, mlir::Value address, const Index &apart,
-                         bool constant) const;
+                         mlir::Value turns, bool constant) const;
   /// Lanes of up to 4 bytes as i32, extended with zeros; null where they lie too
   /// far apart. `base` is the offset of lane 0, less `phase` bytes.
   mlir::Value loadWindows(const Buffer &buffer, mlir::Value base, int64_t size, int64_t bytes,

@@ -159,17 +159,37 @@ Value Memory::loadStrided(Type type, int64_t size, Value address, int64_t bytes,
   return shuffle(whole, whole, mask);
 }
 
-/// Runs of elements, or elements that are repeated.
-Value Memory::loadPieces(Type type, Value address, const Index &apart, bool constant) const {
+/// Of runs `turns` bytes apart, which lanes take turns among, those from `first` on that are `by`
+/// runs apart.
+static Value inTurns(const Memory &m, Type type, Value address, int64_t period, Value turns,
+                     int64_t first, int64_t by, bool constant) {
+  if (by == period)
+    return m.loadPlain(VectorType::get({m.l.lanes / by}, type),
+                       m.address(address, m.l.mul(turns, m.l.i64(first))), constant);
+  Value even = inTurns(m, type, address, period, turns, first, 2 * by, constant),
+        odd = inTurns(m, type, address, period, turns, first + by, 2 * by, constant);
+  const int64_t count = m.l.lanes / (2 * by);
+  SmallVector<int64_t> order;
+  for (int64_t i = 0; i < count; ++i)
+    order.append({i, count + i});
+  return m.shuffle(even, odd, order);
+}
+
+/// Runs of elements, one after the other or in turns, or elements that are repeated.
+Value Memory::loadPieces(Type type, Value address, const Index &apart, Value turns,
+                         bool constant) const {
   const int64_t size = std::max<int64_t>(type.getIntOrFloatBitWidth() / 8, 1),
                 pieces = l.lanes / apart.period;
   SmallVector<int64_t> order(l.lanes);
-  if (apart.inner == 0 && apart.stride == size) {
+  if (apart.inner == 0 && apart.stride == size && !turns) {
     for (int64_t lane = 0; lane < l.lanes; ++lane)
       order[lane] = lane / apart.period;
     Value each = loadPlain(VectorType::get({pieces}, type), address, constant);
     return shuffle(each, each, order);
   }
+  if (areRuns(l, apart, size))
+    return inTurns(*this, type, address, apart.period, turns ? turns : l.i64(apart.inner), 0, 1,
+                   constant);
   if (apart.inner != size || apart.period < 4) {
     Value all =
         l.b.create<arith::ConstantOp>(l.loc, l.b.getZeroAttr(VectorType::get({l.lanes}, type)));
