@@ -350,6 +350,38 @@ TEST_P(Floats, CompareLoadedAndComputedNumbers) {
   }
 }
 
+// Behind a difference whose zeros have one sign in the end, those of its operands do not matter.
+TEST_P(Floats, ForgetTheSignsOfZerosThatNobodySees) {
+  for (const char *kind : {"min", "max"}) {
+    auto f = [&](float p, float q) {
+      return kind[1] == 'i' ? scalar::min(p, q) : scalar::max(p, q);
+    };
+    const std::string extreme = std::string("%e = pipe.binary ") + kind + " %p, %q : f32\n",
+                      zero = "%zero = pipe.constant 0.000000e+00 : f32 -> f32\n",
+                      positive = "%y = pipe.binary max %d, %zero : f32";
+    check(extreme + zero + "%d = pipe.binary sub %e, %q : f32\n" + positive,
+          [&](float p, float q) { return scalar::max(f(p, q) - q, 0.0f); });
+    check(extreme + zero + "%d = pipe.binary add %q, %e : f32\n" + positive,
+          [&](float p, float q) { return scalar::max(q + f(p, q), 0.0f); });
+    check(extreme + zero +
+              "%o = pipe.binary min %q, %p : f32\n%d = pipe.binary sub %o, %e : f32\n" + positive,
+          [&](float p, float q) { return scalar::max(scalar::min(q, p) - f(p, q), 0.0f); });
+    check(extreme + zero + "%d = pipe.binary sub %zero, %e : f32\n" + positive,
+          [&](float p, float q) { return scalar::max(0 - f(p, q), 0.0f); });
+    // A number for all lanes.
+    check(zero + "%e = pipe.binary " + kind + " %zero, %zero : f32\n" +
+              "%d = pipe.binary sub %p, %e : f32\n%n = pipe.binary " + kind +
+              " %d, %q : f32\n%y = pipe.binary max %n, %zero : f32",
+          [&](float p, float q) { return scalar::max(f(p, q), 0.0f); });
+    // Where they are seen, they are kept.
+    check(extreme + "%y = pipe.binary sub %e, %q : f32",
+          [&](float p, float q) { return f(p, q) - q; });
+    check(extreme + zero +
+              "%d = pipe.binary add %e, %q : f32\n%y = pipe.binary min %d, %zero : f32",
+          [&](float p, float q) { return scalar::min(f(p, q) + q, 0.0f); });
+  }
+}
+
 // Which NaN a file has is seen neither in what is stored nor as another type's bits.
 TEST_P(Floats, TakeHalvesWithAnyNan) {
   const std::vector<uint16_t> halves{0x0000, 0x8000, 0x7C00, 0x7C01, 0x7FFF, 0xFE01,

@@ -90,6 +90,23 @@ LaneValue Lanes::canonical(LaneValue value) const {
   return value;
 }
 
+/// `value`, or what differs from it in the sign of a zero only.
+static Value upToSign(const Lanes &l, const LaneValue &value) {
+  Value same = value.upToZeroSign ? value.upToZeroSign : value.value, all = value.value;
+  l.match(same, all); // a number for all lanes may have been made one in each since
+  return same;
+}
+
+/// The smaller or larger one, where zeros of both signs are alike: of one NaN the other operand.
+static Value eitherNumber(const Lanes &l, arith::CmpFPredicate predicate, const LaneValue &a,
+                          const LaneValue &c) {
+  OpBuilder &b = l.b;
+  Value x = upToSign(l, a), y = upToSign(l, c);
+  if (a.range.nan && c.range.nan) // first, or it is no instruction of its own
+    y = l.pick(b.create<arith::CmpFOp>(l.loc, arith::CmpFPredicate::UNO, y, y), x, y);
+  return l.pick(b.create<arith::CmpFOp>(l.loc, predicate, x, y), x, y);
+}
+
 static LaneValue floatMinMax(const Lanes &l, bool wantMin, LaneValue a, LaneValue c) {
   OpBuilder &b = l.b;
   const Location loc = l.loc;
@@ -98,10 +115,10 @@ static LaneValue floatMinMax(const Lanes &l, bool wantMin, LaneValue a, LaneValu
   auto hasZero = [](Interval r) { return r.low <= 0 && r.high >= 0; };
   // A maximum with +0 sets a zero's sign; one with other numbers passes it on.
   if (!wantMin && a.upToZeroSign && isPositiveZero(c.value))
-    a.value = a.upToZeroSign;
+    a.value = upToSign(l, a);
   Value upToZeroSign;
   if (a.upToZeroSign && !hasZero(c.range))
-    upToZeroSign = floatMinMax(l, wantMin, {a.upToZeroSign, a.type, a.range}, c).value;
+    upToZeroSign = floatMinMax(l, wantMin, {upToSign(l, a), a.type, a.range}, c).value;
   const bool swapped = !a.range.nan && (c.range.nan || (!wantMin && isPositiveZero(a.value)));
   Value x = swapped ? c.value : a.value, y = swapped ? a.value : c.value;
   const bool bothNan = a.range.nan && c.range.nan;
@@ -113,6 +130,7 @@ static LaneValue floatMinMax(const Lanes &l, bool wantMin, LaneValue a, LaneValu
   } else {
     v = l.pick(b.create<arith::CmpFOp>(loc, predicate, x, y), x, y);
     if (bothZero) {
+      upToZeroSign = eitherNumber(l, predicate, swapped ? c : a, swapped ? a : c);
       Type bits = l.like(x, b.getIntegerType(a.type.getIntOrFloatBitWidth()));
       auto eitherZero = [&](Value p,
                             Value q) -> Value { // of equal numbers that are none, either one
@@ -211,7 +229,9 @@ LaneValue penstock::conversion::floatBinary(const Lanes &l, BinaryKind kind, Lan
     {
       LaneValue sum{b.create<arith::AddFOp>(loc, x, y), a.type, out};
       if (isPositiveZero(x) || isPositiveZero(y))
-        sum.upToZeroSign = isPositiveZero(x) ? y : x;
+        sum.upToZeroSign = isPositiveZero(x) ? upToSign(l, c) : upToSign(l, a);
+      else if (a.upToZeroSign || c.upToZeroSign)
+        sum.upToZeroSign = b.create<arith::AddFOp>(loc, upToSign(l, a), upToSign(l, c));
       return sum;
     }
   case BinaryKind::sub:
@@ -222,7 +242,12 @@ LaneValue penstock::conversion::floatBinary(const Lanes &l, BinaryKind kind, Lan
       return l.constant(b.getFloatAttr(a.type, 0.0));
     out.least = leastSum(a, c);
     out.quiet = quiet;
-    return {b.create<arith::SubFOp>(loc, x, y), a.type, out};
+    {
+      LaneValue difference{b.create<arith::SubFOp>(loc, x, y), a.type, out};
+      if (a.upToZeroSign || c.upToZeroSign)
+        difference.upToZeroSign = b.create<arith::SubFOp>(loc, upToSign(l, a), upToSign(l, c));
+      return difference;
+    }
   case BinaryKind::mul:
     if (finite)
       out = widened(product(a.range, c.range), a.type);
