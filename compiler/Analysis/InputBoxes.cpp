@@ -66,7 +66,7 @@ static Axes axesRead(Operation *op, Value read) {
 }
 
 namespace {
-/// What is known of a value on the way.
+/// The box of a value on the way, and whether it can be told.
 struct Reached : InputBox {
   bool isTold = true;
 };
@@ -112,7 +112,7 @@ private:
     });
   }
 
-  /// What a body reads is told by values: all of it, which is moved into the tensor.
+  /// Notes a body's loads: values tell their indices, clamped to the tensor, so all of it counts.
   void loaded(Operation &op, const Reached &state, Operation &inner, Value operand) {
     Reached &to = reached[operand];
     const int64_t rank = tensorOf(operand).getRank();

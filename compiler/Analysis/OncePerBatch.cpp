@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is the same for all samples of a batch.
+// Values that are the same for all samples of a batch.
 #include "compiler/Analysis/OncePerBatch.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/SetVector.h"
@@ -10,7 +10,7 @@ using namespace penstock::pipe;
 
 namespace penstock::analysis {
 
-/// Returns what an op adds by itself, whatever it reads.
+/// Returns whether an op tells samples apart by itself, whatever it reads.
 static bool differsBetweenSamples(Operation *op) {
   if (auto context = llvm::dyn_cast<ContextOp>(op))
     return context.getKind() == ContextKind::slot;
@@ -44,7 +44,7 @@ OncePerBatch::OncePerBatch(ArrayRef<Block *> blocks, DenseMap<Operation *, Value
         isSameForAll &=
             inner == &op || !llvm::isa<KeyOp, ContextOp>(inner) || !differsBetweenSamples(inner);
       });
-      // What all samples share is whatever sample's it is.
+      // A value that all samples share is the same whichever sample's it is.
       if (!llvm::isa<PeerOp>(op) || !isSame(op.getOperand(0)))
         for (Value value : used)
           isSameForAll &= isSame(value);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is the same for all samples of a batch.
+// Values that are the same for all samples of a batch.
 #pragma once
 
 #include "compiler/Dialect/PipeDialect.h"

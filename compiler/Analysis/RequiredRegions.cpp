@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is needed of every value.
+// Boxes that are needed of every value.
 #include "compiler/Analysis/RequiredRegions.h"
 #include "compiler/Dialect/Boxes.h"
 #include "mlir/Transforms/RegionUtils.h"

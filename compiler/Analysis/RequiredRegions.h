@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is needed of every value.
+// Boxes that are needed of every value.
 #pragma once
 
 #include "compiler/Dialect/PipeDialect.h"
@@ -8,7 +8,7 @@
 
 namespace penstock::analysis {
 
-/// What is read of a tensor, and in which samples.
+/// The box that is read of a tensor, and in which samples.
 struct Need {
   pipe::Box box;
   /// Null: in every sample. Where it is false, nothing of the tensor is read.

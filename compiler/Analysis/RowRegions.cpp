@@ -80,7 +80,7 @@ struct Moved {
   int64_t high = 0;
 };
 
-/// What is mirrored at an edge is no farther away than what is not.
+/// Adds a window's reach: rows mirrored at an edge are no farther away than others.
 static Moved windowed(Operation &op, int64_t axis, Moved by) {
   auto window = llvm::dyn_cast<WindowOp>(op);
   by.isMoved = true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What lies side by side in memory.
+// Elements that lie side by side in memory.
 #include "compiler/Analysis/Strides.h"
 #include <map>
 #include <set>

@@ -31,13 +31,13 @@ Room roomOf(pipe::NamedTensorType type, const Margin &margin);
 /// The same without margins.
 Room roomOf(pipe::NamedTensorType type);
 
-/// What is in memory at some place in a kernel.
+/// Tensors in memory at some place in a kernel.
 struct InMemory {
   /// Null where elements are computed when they are read.
   std::function<const Strides *(mlir::Value)> stridesOf;
   /// Returns whether what a window reads outside of its input is there.
   std::function<bool(pipe::WindowOp)> hasMargin;
-  /// What the arm of a choice gives that is known to be taken; null for anything else.
+  /// Returns the value of the arm of a choice that is known to be taken; null for anything else.
   std::function<mlir::Value(mlir::Value)> armOf = [](mlir::Value) { return mlir::Value(); };
 };
 

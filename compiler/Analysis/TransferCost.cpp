@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a transfer level costs.
+// The costs of a transfer level.
 #include "compiler/Analysis/TransferCost.h"
 #include "compiler/Analysis/PointBody.h"
 #include "mlir/IR/SymbolTable.h"
@@ -14,7 +14,7 @@ namespace penstock::analysis {
 
 /// Typical photos are 4:2:0: six samples for four pixels.
 static constexpr double samplesOfElement = 0.5;
-/// What upsampling and colour conversion are of decoding to pixels (docs/rationale/device.md).
+/// The share of upsampling and colour conversion in decoding to pixels (docs/rationale/device.md).
 static constexpr double behindPlanes = 0.18;
 
 double CutCosts::bytes() const {

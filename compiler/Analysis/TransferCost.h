@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a transfer level costs: docs/rationale/device.md, "What a level costs".
+// The costs of a transfer level: docs/rationale/device.md, "What a level costs".
 #pragma once
 
 #include "compiler/Analysis/TypicalSample.h"
@@ -8,9 +8,9 @@
 
 namespace penstock::analysis {
 
-/// What a sample costs on average, where kernels have their places.
+/// The costs of a sample on average, where kernels have their places.
 struct CutCosts {
-  /// What crosses to the GPU, with its bytes, in the order of the pipeline.
+  /// Values that cross to the GPU, with their bytes, in the order of the pipeline.
   llvm::MapVector<mlir::Value, double> crossing;
   double bytesBack = 0;                         ///< outputs that a GPU makes and the host delivers
   double decoded = 0;                           ///< elements of what is decoded: 3 for a pixel
@@ -31,7 +31,7 @@ CutCosts costsOf(mlir::ModuleOp module, const TypicalData &data, int samples);
 /// How many launches on a GPU a batch is; those of a group are one.
 int64_t launchesOf(mlir::ModuleOp module);
 
-/// What a machine does in a second. Rates of the host are those of one thread. The defaults were
+/// A machine's work in a second. Rates of the host are those of one thread. The defaults were
 /// set by two pipelines on an EPYC (Zen 3) and an H200 (docs/cuda.md, "Which level").
 struct MachineRates {
   double threads = 16;

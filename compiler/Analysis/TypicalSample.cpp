@@ -312,7 +312,7 @@ void TypicalSample::runAll(Block &block) {
 TypicalSample::TypicalSample(ModuleOp module, const TypicalData &assumed, int number)
     : data(assumed), state(static_cast<uint64_t>(number / 2) << 32), isOpposite(number % 2),
       batch(assumed.batch) {
-  // What the runtime fills in goes before select and setup; what the pipeline reads of them, after.
+  // Values of the runtime go before select and setup; what the pipeline reads of them, after.
   auto runPipelines = [&] {
     for (auto pipeline : module.getOps<PipelineOp>())
       runAll(pipeline.getBody().front());

@@ -10,7 +10,7 @@
 
 namespace penstock::analysis {
 
-/// What is assumed of data that nobody has read.
+/// Assumptions about data that nobody has read.
 struct TypicalData {
   /// Numbers of headers (runtime/abi/media.h): "image.height".
   llvm::StringMap<double> header;

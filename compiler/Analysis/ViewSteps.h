@@ -7,8 +7,8 @@
 
 namespace penstock::analysis {
 
-/// What `expr` grows by when dimension `dim` grows by one: a number, or an expression of symbols
-/// where the sample says it. Null where it does not grow evenly.
+/// Returns the step of `expr` when dimension `dim` grows by one: a number, or an expression of
+/// symbols where the sample says it. Null where it does not grow evenly.
 mlir::AffineExpr stepOf(mlir::AffineExpr expr, int64_t dim);
 
 /// The one axis of its input that a view moves along with `axis`, and its step: -1 where every

@@ -7,11 +7,11 @@ using namespace mlir;
 using namespace penstock::pipe;
 using penstock::analysis::Margin;
 
-/// What is copied stays in a core's own cache.
+/// Bytes of a copy, at most: it stays in a core's own cache.
 static constexpr int64_t mostBytes = int64_t{1} << 20;
 /// Neighbours along the lanes from which on a copy pays; of pixels it also keeps channels together.
 static constexpr int64_t enoughNeighbours = 4, enoughOfPixels = 2;
-/// What a window reads, short of conversions of elements.
+/// Returns the tensor that a window reads, short of conversions of elements.
 Value penstock::analysis::rootOf(WindowOp op) {
   Value root = op.getInput();
   while (op.getBorder() != Border::constant && root.getDefiningOp<CastOp>())
@@ -19,7 +19,6 @@ Value penstock::analysis::rootOf(WindowOp op) {
   return root;
 }
 
-/// Returns whether what lies outside is made of elements, or of zeros.
 bool penstock::analysis::isWide(WindowOp op) {
   constexpr int64_t mostUnrolled = 49;
   const auto rank = static_cast<size_t>(tensorOf(op.getResult()).getRank());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What functions for a GPU hold, as attributes.
+// Attributes in the bodies of functions for a GPU.
 #include "compiler/Conversion/DeviceBodies.h"
 #include "compiler/Conversion/KernelContract.h"
 

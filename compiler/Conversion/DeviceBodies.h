@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a function for a GPU holds, verified.
+// Verification of the body of a function for a GPU.
 #pragma once
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

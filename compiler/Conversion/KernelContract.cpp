@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a function that was a kernel tells codegen, as attributes.
+// The contract of codegen with a function that was a kernel, as attributes.
 #include "compiler/Conversion/KernelContract.h"
 #include "compiler/Conversion/DeviceBodies.h"
 

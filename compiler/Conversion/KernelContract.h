@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a function that was a kernel tells codegen.
+// The contract of codegen with a function that was a kernel.
 //
 // Conversion writes it with the functions of this header and codegen reads it with them: nobody
 // else spells the attributes. Texts may hold anything, so a module that comes from one is verified
@@ -70,7 +70,7 @@ int64_t checkCount(mlir::Operation *function);
 
 //===--- codecs --------------------------------------------------------------===//
 
-/// What the runtime does in place of a function of kind "codec".
+/// The codec that the runtime runs in place of a function of kind "codec".
 struct CodecCall {
   mlir::StringAttr codec;         ///< "jpeg", "png" or "recompress"
   std::optional<int64_t> quality; ///< its number among the scalar arguments
@@ -138,7 +138,7 @@ void setUnrolled(mlir::scf::ForOp loop, int64_t turns = 0);
 mlir::StringAttr deviceNameOf(mlir::Operation *function);
 void setDeviceName(mlir::Operation *function, mlir::StringAttr name);
 
-/// What a table of constants holds.
+/// Returns the elements of a table of constants.
 mlir::DenseElementsAttr elementsOf(mlir::memref::GlobalOp table);
 void setElements(mlir::memref::GlobalOp table, mlir::DenseElementsAttr elements);
 

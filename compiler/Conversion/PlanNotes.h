@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the plan asks of a function.
+// Notes on a function for the plan.
 #pragma once
 
 #include "compiler/Conversion/KernelContract.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is computed again sooner than stored.
+// Ops that are computed again sooner than stored.
 #pragma once
 
 #include "compiler/Dialect/PipeDialect.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What people are shown of the draws.
+// The draws that people are shown.
 #include "compiler/Dialect/Drawn.h"
 
 using namespace mlir;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What people are shown of the draws.
+// The draws that people are shown.
 #pragma once
 
 #include "compiler/Dialect/PipeDialect.h"
 
 namespace penstock::pipe {
 
-/// What `view` and `sample` show of the draws behind `op`: one name per result,
+/// Returns the names that `view` and `sample` show for the draws behind `op`: one per result,
 /// empty for results that are not shown. A `uniform` or `integer` draw of the
 /// whole sample goes by its path; the attribute `pipe.drawn` says otherwise,
 /// for a draw or for the op that makes a value of draws.

@@ -16,7 +16,7 @@ inline double filterSupport(Filter filter) {
   return supports[static_cast<int>(filter)];
 }
 
-/// What `pipe.taps` gives, for in > 0 and out > 0.
+/// Returns the result of `pipe.taps`, for in > 0 and out > 0.
 inline int64_t tapCount(Filter filter, int64_t in, int64_t out, bool antialias) {
   if (filter == Filter::nearest)
     return 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the compiler asks of ops.
+// Interfaces that ops implement.
 #pragma once
 
 #include "mlir/IR/Builders.h"
@@ -8,7 +8,7 @@
 
 namespace penstock::pipe {
 
-/// What an op does with tensors, and what stands beside that.
+/// Kinds of ops, by what they do with tensors or beside them.
 enum class OpClass {
   scalar,   ///< no tensor in or out: select and setup
   constant, ///< a tensor known when compiling: copied to its users
@@ -45,7 +45,7 @@ template <KernelForm form> struct OfForm {
   };
 };
 
-/// What an element of a result reads of the inputs. Elements of own, moved and joined
+/// Ways in which an element of a result reads the inputs. Elements of own, moved and joined
 /// are inputs' elements, or computed of one element of each input.
 enum class InputAccess {
   nothing,
@@ -110,7 +110,7 @@ inline KernelForm formOf(mlir::Operation *op) {
   return tensors ? tensors.getKernelForm() : KernelForm::runtime;
 }
 
-/// What an element of `op` reads of its inputs; null where `op` is null, or none of those
+/// Returns what an element of `op` reads of its inputs; null where `op` is null, or none of those
 /// that compute tensors.
 inline std::optional<InputAccess> inputAccessOf(mlir::Operation *op) {
   auto tensors = llvm::dyn_cast_if_present<TensorOpInterface>(op);

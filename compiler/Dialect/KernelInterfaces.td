@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the compiler asks of ops ----*- tablegen.
+// Interfaces that ops implement ----*- tablegen.
 //
-// What passes, schedules and lowerings have to know of an op stands with the op.
+// Facts that passes, schedules and lowerings need of an op stand with the op.
 // No method has a default: an op that gives no answer does not compile.
 #ifndef PENSTOCK_PIPE_KERNEL_INTERFACES_TD
 #define PENSTOCK_PIPE_KERNEL_INTERFACES_TD

@@ -89,7 +89,7 @@ static bool mayBeCopied(KernelOp kernel, Attribute value) {
   return true;
 }
 
-/// What a schedule may say, so that whoever reads it need not ask again.
+/// Verifies a schedule, so that whoever reads it need not ask again.
 static LogicalResult verifySchedule(KernelOp kernel, DictionaryAttr schedule) {
   auto number = [](Attribute value, int64_t low, int64_t high, int64_t step) {
     auto integer = llvm::dyn_cast<IntegerAttr>(value);

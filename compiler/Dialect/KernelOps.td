@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the split and the fusion leave ------*- tablegen.
+// Ops that the split and the fusion leave --*- tablegen.
 #ifndef PENSTOCK_PIPE_KERNEL_OPS_TD
 #define PENSTOCK_PIPE_KERNEL_OPS_TD
 

@@ -58,7 +58,7 @@ OpFoldResult penstock::pipe::extentOf(Value value, int64_t axis) {
     return Builder(value.getContext()).getI64IntegerAttr(wanted.extent);
   Operation *op = value.getDefiningOp();
   if (!op) {
-    // What a repeat carries has the extents of its results.
+    // Tensors that a repeat carries have the extents of its results.
     auto argument = llvm::cast<BlockArgument>(value);
     if (auto repeat = llvm::dyn_cast_or_null<RepeatOp>(argument.getOwner()->getParentOp()))
       return extentOf(repeat->getResult(argument.getArgNumber() - 1), axis);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What schedules may say of matrix products.
+// Schedule attributes of matrix products.
 #include "compiler/Dialect/ScheduleDialect.h"
 #include "runtime/abi/scalar.h"
 #include "llvm/Support/MathExtras.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a box of an op's result reads.
+// Boxes of operands that a box of an op's result reads.
 #include "compiler/Dialect/Boxes.h"
 
 using namespace mlir;

@@ -8,20 +8,20 @@
 namespace penstock::pipe {
 
 /// Returns whether rows of a horizontal resampling can be made when the pass across them reads
-/// them: at
-/// most four channels of bytes that lie side by side in memory, in as many columns as are known.
+/// them: at most four channels of bytes that lie side by side in memory, in as many columns as are
+/// known.
 bool canStreamRows(ResampleOp op);
 /// Returns whether a vertical resampling can read such rows one by one.
 bool canReadRows(ResampleOp op);
 
-/// What is stored where rows of a reduction are read, and how many of its last axes are a row.
+/// The value stored where rows of a reduction are read, and how many of its last axes are a row.
 struct StoredByRows {
   mlir::Value stored;
   int64_t inRow = 1;
 };
-/// What is stored where rows of `op` are read, all at their own outer indices: the reduction or
-/// view that reads them, or what is computed of its elements alone. Null where they are read
-/// otherwise.
+/// Returns the value stored where rows of `op` are read, all at their own outer indices: the
+/// reduction or view that reads them, or what is computed of its elements alone. Null where they
+/// are read otherwise.
 StoredByRows storedByRows(ReduceOp op);
 /// Returns whether rows of a reduction can be made when they are read, by what the schedule says of
 /// it and of what reads it: both have lanes along rows.

@@ -18,7 +18,7 @@ static bool beginsWith(Value value, const Axis &rows) {
   return !axes.empty() && axes[0].name == rows.name && axes[0].extent == rows.extent;
 }
 
-/// What has no such axis comes from elsewhere, and is the same for all rows.
+/// Returns whether `value` has the axis `rows`: others are the same for all rows.
 static bool has(Value value, const Axis &rows) {
   return llvm::any_of(axesOf(value), [&](const Axis &axis) { return axis.name == rows.name; });
 }

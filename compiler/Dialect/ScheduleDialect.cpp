@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What schedules may say of loops.
+// Schedule attributes of loops.
 #include "compiler/Dialect/ScheduleDialect.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -58,7 +58,7 @@ bool LoopsAttr::hasVersion(StringRef name) const {
 
 //===--- on ops -----------------------------------------------------------------------===//
 
-/// What attribute `name` of `op` says of number `number`.
+/// Returns the loops that attribute `name` of `op` states for number `number`.
 static LoopsAttr one(Operation *op, StringRef name, unsigned number) {
   Attribute stated = op->getAttr(name);
   if (auto several = llvm::dyn_cast_if_present<ArrayAttr>(stated))

@@ -37,7 +37,7 @@ mlir::LogicalResult verifyLoops(KernelOp kernel);
 /// Elements for each result of which code is written for each, at most.
 constexpr int64_t mostElementsUnrolled = 256;
 
-/// What the attribute `reduction` says; where there is none, a way that is always open.
+/// Returns the attribute `reduction`; where there is none, a way that is always open.
 ReductionAttr reductionOf(ReduceOp op);
 
 /// The axes of a reduction's operand, by position.
@@ -55,7 +55,7 @@ std::optional<int64_t> lengthOfRun(ReduceOp op, int64_t run);
 /// where each row begins among them.
 bool fillsVectors(ReduceOp op, int64_t run);
 
-/// What of `reduction` no code can be made for, as far as types tell, with the number of the
+/// Returns why no code can be made for `reduction`, as far as types tell, with the number of the
 /// constraint; empty where all is fine.
 std::string whyNot(ReduceOp op, ReductionAttr reduction);
 
@@ -64,21 +64,21 @@ std::string whyNot(ReduceOp op, ReductionAttr reduction);
 /// Elements of a row of which code is written for each, at most.
 constexpr int64_t mostScannedUnrolled = 4;
 
-/// What is computed with: f16 and bf16 are for storage.
+/// Returns the type to compute with: f16 and bf16 are for storage.
 mlir::Type computedIn(mlir::Type element);
-/// What the attribute `scan` says; where there is none, a way that is always open.
+/// Returns the attribute `scan`; where there is none, a way that is always open.
 ScanAttr scanOf(ScanOp op);
 std::string whyNot(ScanOp op, ScanAttr scan);
 
 //===--- histograms (WholeSchedules.cpp) -------------------------------------------------===//
 
-/// What the attribute `histogram` says; where there is none, one table.
+/// Returns the attribute `histogram`; where there is none, one table.
 HistogramAttr histogramOf(HistogramOp op);
 std::string whyNot(HistogramOp op, HistogramAttr histogram);
 
 //===--- products (ProductSchedule.cpp) --------------------------------------------------===//
 
-/// What the attribute `contract` says; where there is none, a way that is always open.
+/// Returns the attribute `contract`; where there is none, a way that is always open.
 ContractAttr contractOf(ContractOp op);
 /// Elements of the result along one of its axes; null where only the sample tells.
 std::optional<int64_t> extentOfProduct(ContractOp op, int64_t axis);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What happens to tensors -----------------*- tablegen.
+// Ops on tensors --------------------------*- tablegen.
 //
 // One rule for all of them: an op carries `sizes`, one i64 operand for each
 // axis of its results whose extent is known per sample only, in order. So the

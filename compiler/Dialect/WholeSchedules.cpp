@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What schedules may say of ops that are computed whole.
+// Schedule attributes of ops that are computed whole.
 #include "compiler/Dialect/ScheduleDialect.h"
 #include "llvm/Support/MathExtras.h"
 

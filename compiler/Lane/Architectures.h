@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What each architecture says of its levels.
+// Features of the levels of each architecture.
 #pragma once
 
 #include "compiler/Lane/Features.h"

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the lanes of a machine have.
+// Features of a machine's lanes.
 #pragma once
 
 #include <cstdint>
 
 namespace penstock::lane {
 
-/// What code may use of a machine. No feature includes another: whoever emits
+/// Features of a machine that code may use. No feature includes another: whoever emits
 /// asks for what it uses, and for nothing else.
 struct Features {
   int64_t registerBytes = 16; ///< of the widest register

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What 64-bit ARM has: Neon, which all of it has.
+// Features of 64-bit ARM: Neon, which all of it has.
 #include "compiler/Lane/Architectures.h"
 
 using namespace penstock::lane;

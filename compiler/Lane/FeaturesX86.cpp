@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the levels of x86-64 have.
+// Features of the levels of x86-64.
 #include "compiler/Lane/Architectures.h"
 
 using namespace penstock::lane;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What machines do with lanes.
+// Operations of machines on lanes.
 #pragma once
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"

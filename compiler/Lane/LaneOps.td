@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What machines do with lanes ---------------*- tablegen.
+// Operations of machines on lanes -----------*- tablegen.
 //
 // Vectors have one dimension. A part is 16 bytes of a vector, from its beginning on.
 #ifndef PENSTOCK_LANE_OPS_TD

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What windows convert for every neighbour.
+// Conversions that windows repeat for every neighbour.
 #include "compiler/Schedules/ConvertInputs.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -20,8 +20,8 @@ static constexpr size_t mostOperations[] = {16, 4, 1};
 static constexpr int64_t mostConverted = int64_t{1} << 20;
 
 namespace {
-/// What a body makes of a neighbour before it meets anything else: its operations, operands first,
-/// of which the last one alone is used otherwise.
+/// A body's operations on a neighbour before it meets anything else, operands first, of which the
+/// last one alone is used otherwise.
 struct Term {
   llvm::SetVector<Operation *> operations;
   Operation *last() const { return operations.back(); }
@@ -76,8 +76,8 @@ static bool areAlike(const Term &a, BlockArgument ofA, const Term &b, BlockArgum
   return true;
 }
 
-/// What a window makes of each of its neighbours first, to be made once for each element; nothing
-/// where it makes different things, or reads few.
+/// Returns the terms that a window makes of its neighbours first, to be made once for each element;
+/// nothing where they differ, or it reads few.
 static SmallVector<std::pair<BlockArgument, Term>> commonTerms(WindowOp op, size_t most) {
   auto input = llvm::cast<NamedTensorType>(op.getInput().getType());
   SmallVector<std::pair<BlockArgument, Term>> found;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What windows convert for every neighbour.
+// Conversions that windows repeat for every neighbour.
 #pragma once
 
 #include "compiler/Dialect/PipeDialect.h"

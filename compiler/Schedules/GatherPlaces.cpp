@@ -49,7 +49,7 @@ struct Arithmetic {
   }
 };
 
-/// What an element needs to know along one axis of `over`.
+/// Values that an element needs along one axis of `over`.
 struct Along {
   SmallVector<Value> places; ///< of the elements that it reads, inside
   Value behind;              ///< how far behind the first one's centre; null for `nearest`

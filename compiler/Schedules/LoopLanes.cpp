@@ -2,8 +2,8 @@
 //
 // How many elements of four bytes a loop makes at once.
 //
-// What lives at once for 32 of them may be more than registers hold: what is put aside and fetched
-// again takes longer than the waiting that more lanes hide.
+// Values that live at once for 32 of them may be more than registers hold: to spill and reload them
+// takes longer than the waiting that more lanes hide.
 #include "compiler/Analysis/WindowMargins.h"
 #include "compiler/Dialect/SmallReduction.h"
 #include "compiler/Schedules/LoopPlan.h"
@@ -45,7 +45,7 @@ static bool isAlong(Value tensor, StringRef along) {
   return tensorOf(tensor).axisIndex(along) >= 0;
 }
 
-/// What an operation needs beside its operands.
+/// Returns the bytes that an operation needs beside its operands.
 int64_t LiveBytes::beside(Operation &op) const {
   auto binary = llvm::dyn_cast<BinaryOp>(op);
   if (!binary || !llvm::isa<FloatType>(binary.getType()))
@@ -56,8 +56,8 @@ int64_t LiveBytes::beside(Operation &op) const {
   return isExtreme && !isConstant && !has.numbers ? 2 * bytesOf(binary.getType()) : 0;
 }
 
-/// What an element needs whose inputs are those of the body's first arguments. An argument lives
-/// from its first reader on, a result from where it is made.
+/// Returns the bytes of an element whose inputs are those of the body's first arguments. An
+/// argument lives from its first reader on, a result from where it is made.
 int64_t LiveBytes::ofBody(Block &body, ArrayRef<Value> inputs, StringRef along) {
   llvm::DenseMap<Value, int64_t> size; // of what differs from lane to lane
   int64_t most = 0, made = 0;          // what other bodies make is there before this one begins

@@ -28,7 +28,7 @@ private:
 };
 } // namespace
 
-/// What is in memory lies along its last axis.
+/// Follows to memory, where a tensor lies along its last axis.
 bool Squares::read(NamedTensorType type, ArrayRef<int64_t> axes) {
   const auto *place = llvm::find(axes, along);
   if (place == axes.end())

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What loops are written for more than once.
+// Cases that loops are written for separately.
 //
 // Which arm of a choice is taken, a flip's direction, whether factors are bounded and
 // whether a pad's row exists differ from sample to sample, or from row to row, and not from element

@@ -18,7 +18,7 @@ static penstock::analysis::Strides stridesOfRow(ReduceOp op) {
 }
 
 /// Returns whether rows of `op`, which has the schedule "ring", can be made when they are read.
-/// What reads them gets the `reduction` that this takes, if it has none.
+/// Their reader gets the `reduction` that this takes, if it has none.
 static bool makesRows(ReduceOp op, const StoredValues &sofar, const penstock::lane::Features &has) {
   auto [stored, inRow] = storedByRows(op);
   if (!stored || op->getBlock() != stored.getParentBlock() || !goesByRows(op, inRow, sofar, has))

@@ -119,7 +119,7 @@ struct ScheduleCpuPass : penstock::schedules::impl::ScheduleCpuBase<ScheduleCpuP
         continue;
       if (!kernel.getSchedule())
         schedule(kernel);
-      // What a schedule leaves open.
+      // Plans what a schedule leaves open.
       auto stated = kernel.getSchedule()->getAs<IntegerAttr>("level");
       if (!kernel.getSchedule()->contains("threads"))
         planLoops(kernel, stated ? penstock::lane::featuresOf(stated.getInt())

@@ -111,7 +111,7 @@ static std::optional<Columns> columnsOf(ReduceOp op, ViewOp view) {
     return std::nullopt;
   return columns;
 }
-/// What `value` is made of but for casts, which are listed.
+/// Returns the value below the casts of `value`, which are listed.
 static Value withoutCasts(Value value, SmallVectorImpl<CastOp> &casts) {
   while (auto cast = value.getDefiningOp<CastOp>()) {
     casts.push_back(cast);
@@ -144,8 +144,8 @@ static Value viewOfColumns(OpBuilder &b, Location loc, Value tensor, StringRef c
                           ValueRange(), ValueRange());
 }
 
-/// What `op` reduces, but without the innermost reduced axis: pieces become columns, under their
-/// name, and what is inside of a piece goes.
+/// Emits the value that `op` reduces, without the innermost reduced axis: pieces become columns,
+/// under their name, and what is inside of a piece goes.
 static Value readByColumns(OpBuilder &b, ReduceOp op, ViewOp view, const Columns &columns,
                            ArrayRef<CastOp> casts) {
   const Location loc = op.getLoc();

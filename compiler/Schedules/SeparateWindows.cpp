@@ -27,7 +27,7 @@ static bool isExact(BinaryOp op) {
 }
 
 namespace {
-/// What a body makes of one neighbour: its operations, operands first, and how they look.
+/// A body's operations on one neighbour, operands first, and how they look.
 struct Term {
   BlockArgument neighbour;
   llvm::SetVector<Operation *> operations;
@@ -209,7 +209,7 @@ WindowOp Separation::windowAlong(size_t axis, Value input, Reduced &reduced, boo
   return window;
 }
 
-/// What the body does with reductions of its neighbours, and with the one in the middle.
+/// Emits the rest of the body, on reductions of its neighbours and on the one in the middle.
 void Separation::putTogether(ArrayRef<Value> results) {
   OpBuilder b(op);
   if (rest.empty() && body.getTerminator()->getOperand(0) == reductions[0].root.getResult()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What rows or columns of elements have in common, once for all of them.
+// Terms that rows or columns of elements share, once for all of them.
 #include "compiler/Schedules/SharedTerms.h"
 #include "compiler/Schedules/Tables.h"
 #include "mlir/IR/IRMapping.h"
@@ -112,7 +112,7 @@ bool Split::paysOff(Operation *result, const Axes &axes) {
   return readsMemory && operations > longOperation;
 }
 
-/// What stands in the body for an element of `term`.
+/// Returns the value that reads an element of `term` in the body.
 Value Split::readOf(MapOp term, const Axes &axes) {
   Type element = llvm::cast<NamedTensorType>(term.getResult().getType()).getElementType();
   if (map) {

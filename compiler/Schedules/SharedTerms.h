@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What rows or columns of elements have in common, once for all of them.
+// Terms that rows or columns of elements share, once for all of them.
 #pragma once
 
 #include "compiler/Dialect/PipeDialect.h"

@@ -134,7 +134,7 @@ static bool isRepeated(Value value) {
   });
 }
 
-/// What is unrolled, at most.
+/// Operations that are unrolled, at most.
 static constexpr int64_t mostUnrolled = 1024;
 
 /// Operations that make one element of `value` out of what is stored, about, and no further

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is in memory where an op of a kernel stands.
+// Values in memory where an op of a kernel stands.
 #include "compiler/Schedules/StoredValues.h"
 
 using namespace mlir;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is in memory where an op of a kernel stands.
+// Values in memory where an op of a kernel stands.
 #pragma once
 
 #include "compiler/Analysis/Strides.h"
@@ -9,7 +9,7 @@
 
 namespace penstock::schedules {
 
-/// What is stored where an op of a kernel stands: whoever asks goes through the ops in their order.
+/// Values stored where an op of a kernel stands: whoever asks goes through the ops in their order.
 struct StoredValues {
   llvm::DenseSet<mlir::Value> inMemory;
   /// Results of a resampling whose rows are made when they are read.

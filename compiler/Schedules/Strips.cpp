@@ -33,7 +33,7 @@ bool penstock::schedules::isChannels(const Axis &axis) {
 }
 
 namespace {
-/// What the elements along a row are made of, as far as memory.
+/// The computation of the elements along a row, as far as memory.
 class Rows {
 public:
   /// Returns whether all that `value` reads along its axis `along` are rows.

@@ -7,7 +7,7 @@
 
 namespace penstock::schedules {
 
-/// What a block may take, and what a tile is worth.
+/// Limits of blocks and tiles, and whether a tile has to pay.
 struct TileLimits {
   int64_t sharedBytes; ///< of shared memory
   int64_t rows;        ///< of output in a tile, at most

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What maps read again and again, as they read it.
+// Inputs that maps read again and again, laid out as they read them.
 #include "compiler/Schedules/TransposeInputs.h"
 
 using namespace mlir;
@@ -53,7 +53,7 @@ static bool isWorthACopy(ViewOp view, int64_t reads, int64_t fewest, int64_t mos
          type.numElements() * scalarBytes(type.getElementType()) <= most;
 }
 
-/// What a map or a product reads through a view, along its lanes, which lie apart there.
+/// Lists the views that a map or a product reads along its lanes, which lie apart there.
 static void storeViews(KernelOp kernel, SmallVectorImpl<ViewOp> &made) {
   auto store = [&](ViewOp view) {
     if (!llvm::is_contained(made, view))

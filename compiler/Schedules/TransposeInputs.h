@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What maps read again and again, as they read it.
+// Inputs that maps read again and again, laid out as they read them.
 #pragma once
 
 #include "compiler/Dialect/PipeDialect.h"

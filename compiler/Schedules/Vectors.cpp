@@ -19,7 +19,7 @@ static constexpr int64_t mostMapped = 512;
 static constexpr int64_t mostRowBytes = 32;
 
 namespace {
-/// What one element is made of, as far as memory.
+/// The computation of one element, as far as memory.
 struct Made {
   bool together = true;          ///< every op on the way makes several elements at once
   bool inWords = true;           ///< views read rows that are loaded in words, wherever they begin

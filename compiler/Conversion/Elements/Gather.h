@@ -9,7 +9,7 @@
 
 namespace penstock::conversion {
 
-/// What lies `d` behind the element that `tap` gives for 0, from that and its neighbours.
+/// Interpolates `d` behind the element that `tap` gives for 0, from that and its neighbours.
 template <ElementTarget T>
 NumberOf<T> between(const T &t, pipe::Interpolation interpolation, NumberOf<T> d,
                     llvm::function_ref<NumberOf<T>(int64_t)> tap) {

@@ -40,7 +40,7 @@ template <ElementTarget T> NumberOf<T> elementOf(const T &t, pipe::ConstantOp op
       type.getElementType());
 }
 
-/// What a map's body takes: of each input the element at the place along the axes that it has.
+/// Returns what a map's body takes: of each input the element at the place along its axes.
 template <ElementTarget T>
 llvm::SmallVector<NumberOf<T>> inputsOf(const T &t, pipe::MapOp op, PlacesOf<T> at) {
   const pipe::NamedTensorType domain = typeOf(op.getResult());

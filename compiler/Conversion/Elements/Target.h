@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the ops that are computed where they are read are written over.
+// The target of ops that are computed where they are read.
 //
-// What an element of such an op is, the files of this folder say once: which elements of which
-// inputs it reads, and what it makes of them. How a machine adds, reads and chooses is its target's
+// The files of this folder define an element of such an op once: which elements of which inputs
+// it reads, and what it makes of them. How a machine adds, reads and chooses is its target's
 // business: lanes of a CPU (KernelToLoops/Elements/LaneTarget.h), or a thread of a GPU
 // (KernelToGpu/ThreadTarget.h). What only one of them can do better stands there, and comes before.
 #pragma once
@@ -38,7 +38,7 @@ concept ElementTarget = requires(
   { t.element(value, at) } -> std::same_as<NumberOf<T>>;
   { t.tabled(table, at) } -> std::same_as<NumberOf<T>>;
   { t.extent(value, number) } -> std::same_as<mlir::Value>;
-  /// What a body yields, its arguments being numbers and then the coordinates.
+  /// The values that a body yields, its arguments being numbers and then the coordinates.
   { t.valuesOf(body, numbers, at) } -> std::same_as<llvm::SmallVector<NumberOf<T>>>;
 
   // Numbers. A sum of `pillow` is an i32 of products, rounded at its beginning or its end.
@@ -66,7 +66,7 @@ concept ElementTarget = requires(
   // Conditions, and what is done by them.
   /// Narrows a condition to 0 <= x < value.
   { t.within(x, value, value) } -> std::same_as<mlir::Value>;
-  /// What is made where the condition holds, else a scalar; both may be computed.
+  /// The number made where the condition holds, else a scalar; both may be computed.
   { t.orFill(value, make, value) } -> std::same_as<NumberOf<T>>;
   /// The element of a tensor where the condition holds, else what is made. It is at the first
   /// place, and the second is what bordered() gave for that.

@@ -20,7 +20,7 @@ using arith::CmpIPredicate;
 namespace {
 constexpr int64_t tapsTogether = 4, mostGroups = 2;
 
-/// What there is to make: columns of pixels, each of so many channels.
+/// The columns of pixels to make, each of so many channels.
 struct Columns {
   ResampleOp op;
   int64_t across, down; ///< axes: along which it is resampled, and the other one

@@ -111,7 +111,7 @@ void penstock::conversion::addArguments(const GpuSite &site) {
   for (auto [place, value] : llvm::enumerate(last.getValues())) {
     addTensorArgument(site, {}, typeOf(value), "out" + std::to_string(place), tensors++,
                       outside ? outside[place] : 0);
-    // What is computed as a whole goes straight to where it is wanted.
+    // A value computed as a whole goes straight to where it is wanted.
     if (value.getDefiningOp())
       ctx.outputOf.try_emplace(value, place);
   }

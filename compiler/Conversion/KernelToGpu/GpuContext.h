@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is known of a kernel while it becomes what threads do.
+// The state of a kernel while it becomes code for threads.
 #pragma once
 
 #include "compiler/Conversion/KernelContract.h"
@@ -28,8 +28,8 @@ using GpuBuffers = llvm::DenseMap<mlir::Value, GpuBuffer>; ///< by tensor
 
 class GpuWholeOps;
 
-/// What the function of a kernel has so far: values by those of the kernel that they stand for,
-/// buffers, scratch memory, checks.
+/// The function of a kernel so far: values by those of the kernel that they stand for, buffers,
+/// scratch memory, checks.
 struct GpuContext {
   /// Checks get the ids from `nextCheck` on.
   GpuContext(pipe::KernelOp kernel, mlir::func::FuncOp function, int64_t &nextCheck);
@@ -90,7 +90,7 @@ inline bool holdsGpuTensor(mlir::Value value) {
   return llvm::isa<pipe::NamedTensorType>(value.getType());
 }
 
-/// What the function gets from its caller.
+/// Adds the arguments that the function gets from its caller.
 void addArguments(const GpuSite &site);
 /// Drops those that nothing reads.
 void dropUnusedArguments(GpuContext &ctx);

@@ -156,7 +156,7 @@ GpuCopies::Copy GpuCopies::layOut(const GpuSite &site, Value input, ArrayRef<Row
   return copy;
 }
 
-/// What `part` of a value reads, behind the tables.
+/// Lays out the rows that `part` of a value reads, behind the tables.
 SmallVector<GpuCopies::Copy> GpuCopies::layOutRows(const GpuSite &site, const Reads &reads,
                                                    Value value, const GpuPart &part) const {
   auto [ctx, b, x, s] = site.parts();

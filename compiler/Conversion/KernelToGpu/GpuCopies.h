@@ -9,8 +9,8 @@
 
 namespace penstock::conversion {
 
-/// What the schedule says of copies (`copied = {bytes = 20272, inputs = array<i64: 0, 1>}`), and
-/// where they lie.
+/// The schedule's copies (`copied = {bytes = 20272, inputs = array<i64: 0, 1>}`), and where they
+/// lie.
 class GpuCopies {
 public:
   static mlir::FailureOr<GpuCopies> of(pipe::KernelOp kernel,
@@ -30,7 +30,7 @@ public:
 
 private:
   using Ranges = llvm::DenseMap<std::pair<mlir::Value, int64_t>, RowRange>; ///< by axis of a value
-  /// What one value reads, of inputs that are copied.
+  /// The reads of one value, of inputs that are copied.
   struct Reads {
     analysis::InputBoxes boxes;
     GpuBuffers tables;

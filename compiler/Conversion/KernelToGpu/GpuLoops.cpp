@@ -44,7 +44,7 @@ Value penstock::conversion::extent(const GpuSite &site, Value tensor, int64_t ax
     return asIndex(site, value);
   if (auto attribute = llvm::dyn_cast_if_present<Attribute>(size))
     return x.constant(llvm::cast<IntegerAttr>(attribute).getInt());
-  // What a loop carries keeps its extents.
+  // Tensors that a loop carries keep their extents.
   auto argument = llvm::cast<BlockArgument>(tensor);
   auto around = llvm::cast<RepeatOp>(argument.getOwner()->getParentOp());
   return extent(site, around.getResult(argument.getArgNumber() - 1), axis);
@@ -66,7 +66,7 @@ void penstock::conversion::nest(const GpuSite &site, ArrayRef<std::string> axes,
     names = {"one"};
   }
   auto loops = b.create<scf::ParallelOp>(site.loc, lower, upper, step);
-  // What fits shared memory, or is written from it, is few.
+  // Elements that fit shared memory, or are written from it, are few.
   setNest(loops, {names, workers, workers == "block"});
   OpBuilder::InsertionGuard guard(b);
   IndexMath::Scope scope(x);

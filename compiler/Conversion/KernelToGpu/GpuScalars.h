@@ -7,7 +7,7 @@
 
 namespace penstock::conversion {
 
-/// What stands for a scalar of the kernel.
+/// Returns the value emitted for a scalar of the kernel.
 inline mlir::Value scalarOf(const GpuSite &site, mlir::Value scalar) {
   return site.ctx.scalars.lookupOrDefault(scalar);
 }

@@ -2,7 +2,7 @@
 //
 // Strips: neighbours along a row that a thread makes one after the other.
 //
-// What they read of memory is loaded first, together, and what they are is stored together at the
+// Their inputs in memory are loaded first, together, and their results are stored together at the
 // end: both in accesses of 16 bytes. In between each is made in a turn of one loop, so that code
 // and text do not grow with the strip. Strips begin where a row of the output has a boundary of 16
 // bytes; what is before the first and behind the last is made element by element, in a nest of its

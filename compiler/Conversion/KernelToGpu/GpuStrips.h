@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a strip of neighbours along a row reads.
+// Elements that a strip of neighbours along a row reads.
 #pragma once
 
 #include "compiler/Conversion/KernelToGpu/GpuContext.h"
@@ -21,7 +21,7 @@ std::optional<llvm::SmallVector<StripReading>> readingsBehind(const GpuSite &sit
                                                               const StripReading &reading);
 
 /// Loads the rows of memory that a strip reads into arrays in registers, where the builder stands.
-/// What is no row is left to be read where it is needed.
+/// Anything else is left to be read where it is needed.
 /// \return the arrays, by the tensor that is read of them.
 GpuBuffers loadRows(const GpuSite &site, const StripReading &reading);
 

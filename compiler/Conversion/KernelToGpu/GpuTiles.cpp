@@ -22,7 +22,7 @@ namespace {
 /// Axes of which a tile has one place.
 using Places = SmallVector<std::pair<const RowRegions *, Value>>;
 
-/// What tiles are of.
+/// The rows, places and memory of tiles.
 struct Tiling {
   RowRegions rows;
   std::vector<RowRegions> others; ///< of axes of which a tile has one place
@@ -204,7 +204,7 @@ static void tile(const GpuSite &site, const Tiling &tiling, RowRange now, const 
   fillOutputs(site, tiling, now, singles, /*isSingle=*/true); // seldom: short code
 }
 
-/// What the schedule says that tiles are of.
+/// Returns the tiling that the schedule asks for.
 static FailureOr<Tiling> tilingOf(KernelOp kernel) {
   auto schedule = *kernel.getSchedule();
   auto isStored = [](Operation *op) {

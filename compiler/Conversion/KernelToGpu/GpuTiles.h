@@ -9,7 +9,7 @@
 
 namespace penstock::conversion {
 
-/// What is stored in shared memory begins where an access of 16 bytes may.
+/// Buffers in shared memory begin where an access of 16 bytes may.
 inline constexpr int64_t sharedAlign = 16;
 
 /// For the mapping "tile"; adds the outputs that are made so to `tiled`.

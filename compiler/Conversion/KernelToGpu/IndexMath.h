@@ -10,13 +10,13 @@
 
 namespace penstock::conversion {
 
-/// What is known where code is emitted: index computations that exist already, by region.
+/// Index computations that exist already where code is emitted, by region.
 class KnownIndices {
 public:
   /// Constants are put at the start of `top`.
   explicit KnownIndices(mlir::Block *top) : top(top) { known.emplace_back(); }
 
-  /// What stands for a computation: an address or a number, then operands.
+  /// The identity of a computation: an address or a number, then operands.
   using Key = std::vector<const void *>;
 
 private:

@@ -8,7 +8,7 @@
 
 namespace penstock::conversion {
 
-/// What compiler/Conversion/Elements is written over. A thread takes one side of a choice.
+/// The ElementTarget of a GPU. A thread takes one side of a choice.
 struct ThreadTarget {
   using Number = mlir::Value;
   using Place = mlir::Value;

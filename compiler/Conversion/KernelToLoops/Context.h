@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is known of a kernel while it becomes loops.
+// The state of a kernel while it becomes loops.
 #pragma once
 
 #include "compiler/Analysis/Strides.h"
@@ -45,8 +45,8 @@ struct Arm {
 
 class WholeOps;
 
-/// What the function of a kernel has so far: values by those of the kernel that they stand for,
-/// buffers, scratch memory, checks.
+/// The function of a kernel so far: values by those of the kernel that they stand for, buffers,
+/// scratch memory, checks.
 struct Context {
   Context(pipe::KernelOp kernel, mlir::func::FuncOp function, int64_t &nextCheck);
 
@@ -90,8 +90,8 @@ struct Context {
   mlir::Value failureState;    // id of the first failed check inside a branch
 };
 
-/// What is known of a pad's row, where a row is emitted: the axes that told that it exists, or
-/// nothing where it does not.
+/// Facts about a pad's row, where a row is emitted: the axes that told that it exists, or nothing
+/// where it does not.
 using PadRows = llvm::DenseMap<mlir::Operation *, std::optional<llvm::SmallVector<int64_t>>>;
 
 /// Where code is emitted, and what holds there. A value: what holds in a part of the code only
@@ -105,14 +105,14 @@ struct Site {
   llvm::SmallVector<Arm, 1> arms; ///< around the builder's place, within one block
   /// The arms of choices that the loops at hand are written for.
   llvm::SmallVector<std::pair<mlir::Operation *, int64_t>, 2> specialized;
-  /// What is known of scalars in the case that the loops at hand are written for.
+  /// Facts about scalars in the case that the loops at hand are written for.
   llvm::SmallVector<std::pair<mlir::Value, LaneValue>, 2> facts;
   const PadRows *padRows = nullptr;
   int64_t forks = 0;              ///< pads around that tell vectors inside from others
   std::optional<int64_t> channel; ///< that storeLanes() makes
   mlir::Value partialSums;        ///< room for 32 vectors of the reduction at hand
 
-  // What is found out on the way, for whoever wants to know.
+  // Findings on the way, for whoever wants to know.
   bool *readsShared = nullptr;                ///< one channel reads what might be another's too
   std::optional<Interval> *written = nullptr; ///< of what storeLanes() stores
 

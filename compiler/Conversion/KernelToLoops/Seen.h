@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a walk over the tensors of a kernel has met.
+// Tensors of a kernel that a walk has met.
 //
 // A kernel's tensors are a graph: what is read at several places has several paths to
 // it, and their number doubles wherever one follows another. A walk looks at each tensor

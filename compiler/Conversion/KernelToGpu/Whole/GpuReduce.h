@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What reductions share.
+// Functions that reductions share.
 #pragma once
 
 #include "compiler/Conversion/KernelToGpu/GpuContext.h"
@@ -10,7 +10,7 @@
 namespace penstock::conversion {
 
 mlir::Value combined(const GpuSite &site, pipe::ReduceKind kind, mlir::Value a, mlir::Value c);
-/// What `kind` gives of nothing.
+/// Returns the result of `kind` of no elements.
 mlir::Value startOf(const GpuSite &site, pipe::ReduceKind kind, mlir::Type type);
 mlir::Value startOf(const GpuSite &site, pipe::ReduceKind kind, mlir::Type type, mlir::Value count);
 /// 32 interleaved partial sums by one thread.

@@ -17,7 +17,7 @@ class GpuWholeOps {
 public:
   using Buffers = llvm::ArrayRef<GpuBuffer>;
   struct Whole {
-    /// What an op keeps in scratch memory besides its results.
+    /// Makes the buffers that an op keeps in scratch memory besides its results.
     std::function<mlir::LogicalResult(const GpuSite &, mlir::Operation *,
                                       llvm::SmallVector<GpuBuffer> &work)>
         makeWork;

@@ -57,7 +57,7 @@ Value penstock::conversion::startOf(const GpuSite &site, ReduceKind kind, Type t
   return s.zero(type);
 }
 
-/// What a minimum or maximum of `count` elements begins with: any number takes the place of a NaN.
+/// Returns the start of a minimum or maximum of `count` elements: any number replaces a NaN.
 Value penstock::conversion::startOf(const GpuSite &site, ReduceKind kind, Type type, Value count) {
   auto [ctx, b, x, s] = site.parts();
   Value start = startOf(site, kind, type);
@@ -141,7 +141,7 @@ static StringRef workersOf(ReduceOp op) {
 /// Turns of a loop whose loads are on their way together.
 static constexpr int64_t turnsTogether = 4;
 
-/// What the warps of a block have found, by its first thread: nothing in others.
+/// Combines what the warps of a block have found, for its first thread: nothing for others.
 static Value metInBlock(const GpuSite &site, ReduceKind kind, Value whole, Value thread) {
   auto [ctx, b, x, s] = site.parts();
   const int64_t warps = ctx.launch.threads / warpLanes, bytes = scalarBytes(whole.getType());

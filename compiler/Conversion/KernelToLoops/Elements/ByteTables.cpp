@@ -25,7 +25,7 @@ static constexpr int64_t enoughElements = 1024;
 static constexpr int64_t usualTrips = 32;
 
 namespace {
-/// What differs between lanes and goes into a value: nothing, one byte, or more.
+/// Inputs of a value that differ between lanes: none, one byte, or more.
 struct Reads {
   Value byte;
   bool more = false;

@@ -33,7 +33,7 @@ Value penstock::conversion::extent(const Site &site, Value tensor, int64_t axis)
   return m.loadPlain(b.getI64Type(), m.address(ctx.tensors, l.i64(offset)));
 }
 
-/// What a channel reads may be what another reads too, unless its number is among
+/// Notes that other channels may read the same, unless the channel's number is among
 /// the indices.
 void penstock::conversion::noteRead(const Site &site, ArrayRef<Index> at) {
   if (site.readsShared)

@@ -10,7 +10,7 @@ namespace penstock::conversion {
 
 LaneValue emit(const Site &site, mlir::Value tensor, llvm::ArrayRef<Index> at);
 mlir::Value extent(const Site &site, mlir::Value tensor, int64_t axis);
-/// What a channel reads may be what another reads too, unless its number is among
+/// Notes that other channels may read the same, unless the channel's number is among
 /// the indices.
 void noteRead(const Site &site, llvm::ArrayRef<Index> at);
 void bindCoordinates(const Site &site, mlir::Block &body, size_t first, llvm::ArrayRef<Index> at);

@@ -8,8 +8,8 @@
 
 namespace penstock::conversion {
 
-/// What compiler/Conversion/Elements is written over. Lanes that differ take both sides of a
-/// choice: places are moved inside, and what is not wanted is dropped.
+/// The ElementTarget of a CPU. Lanes that differ take both sides of a choice: places are moved
+/// inside, and what is not wanted is dropped.
 struct LaneTarget {
   using Number = LaneValue;
   using Place = Index;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What windows read beyond the ends of their axes.
+// Elements that windows read beyond the ends of their axes.
 //
 // A window runs over the ends of its axes in the first and last vector of every row, which
 // is most of the vectors of a short row. Where its input is stored with a margin, of elements

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What windows read beyond the ends of their axes.
+// Elements that windows read beyond the ends of their axes.
 #pragma once
 
 #include "compiler/Conversion/KernelToLoops/Context.h"

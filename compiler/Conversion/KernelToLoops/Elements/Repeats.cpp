@@ -111,7 +111,7 @@ LogicalResult penstock::conversion::materialiseRepeat(const Site &site, RepeatOp
     next.append(scalarsLast);
     return next;
   };
-  // What the iterations leave in scratch is not read after them.
+  // Scratch memory of the iterations is not read after them.
   Value used = ctx.scratchUsed;
   auto all = [&](const Site &site) -> SmallVector<Value> {
     size_t tensor = 0;

@@ -7,7 +7,7 @@
 
 namespace penstock::conversion {
 
-/// What stands for a scalar of the kernel, if it was computed.
+/// Returns the value emitted for a scalar of the kernel, if it was computed.
 std::optional<LaneValue> boundScalar(const Site &site, mlir::Value value);
 /// The same; coordinates become numbers when somebody asks.
 LaneValue scalarOf(const Site &site, mlir::Value value);

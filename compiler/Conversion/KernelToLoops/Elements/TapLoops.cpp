@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a window's body does alike for many neighbours.
+// Terms that a window's body computes alike for many neighbours.
 #include "compiler/Conversion/KernelToLoops/Elements/TapLoops.h"
 #include "compiler/Conversion/KernelToLoops/Elements/TapChains.h"
 #include "llvm/ADT/Sequence.h"
@@ -152,7 +152,7 @@ TapLoops Finder::run() {
       for (TapChain *chain : group)
         addLoop(chain);
   }
-  // What is left: all that the result needs, short of the loops.
+  // The ops that are left: all that the result needs, short of the loops.
   llvm::DenseSet<Operation *> made, needed;
   for (const TapLoop &loop : found.loops)
     for (const TapLoop::Sum &sum : loop.sums)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a window's body does alike for many neighbours.
+// Terms that a window's body computes alike for many neighbours.
 //
 // The body of a window has its neighbours as arguments, so a sum over 63 x 63 of them
 // is thousands of ops that differ in the argument and a constant only. These are found
@@ -35,7 +35,7 @@ struct TapLoop {
   /// `places`: (op, operand) to a hole; (null, sum) where a hole is the term.
   llvm::SetVector<mlir::Operation *> term;
   llvm::DenseMap<std::pair<mlir::Operation *, unsigned>, size_t> places;
-  /// What all terms read and the body computes, such as the mean that each differs from.
+  /// Values that all terms read and the body computes, such as the mean that each differs from.
   llvm::SetVector<mlir::Value> reads;
   size_t after = 0; ///< so many of TapLoops::rest, which make that
 };

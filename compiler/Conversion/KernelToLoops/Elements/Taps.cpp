@@ -37,7 +37,7 @@ const TapLoops *penstock::conversion::tapLoopsOf(const Site &site, WindowOp op) 
   return few ? &loops : nullptr;
 }
 
-/// What `kind` leaves every number as it is with.
+/// Returns the neutral element of `kind`.
 static Value tapStart(const Lanes &l, BinaryKind kind, Type type) {
   if (llvm::isa<FloatType>(type)) {
     const double number = kind == BinaryKind::add   ? -0.0

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is decided once per nest of loops, or per row.
+// Decisions that are made once per nest of loops, or per row.
 //
 // Some things differ from sample to sample and not from element to element: which
 // arm of a choice is taken, a flip's direction, whether factors are
@@ -131,7 +131,7 @@ void penstock::conversion::rowConditions(const Site &site, Value tensor, ArrayRe
     return;
   if (Value arm = specializedArm(site, tensor))
     return rowConditions(site, arm, at, found);
-  // What is read in one place only: elsewhere the row is another.
+  // Follows inputs read in one place only: elsewhere the row is another.
   auto below = [&](Value input, ArrayRef<Index> inner) {
     if (input.hasOneUse())
       rowConditions(site, input, inner, found);

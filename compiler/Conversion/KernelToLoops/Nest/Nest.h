@@ -62,7 +62,7 @@ void overLanes(const Site &site, mlir::Value from, mlir::Value size, int64_t lan
 
 //===--- what is decided once per nest, or per row (Cases.cpp) ----------===//
 
-/// What the specialized arm of a choice gives; null for anything else.
+/// Returns the value that the specialized arm of a choice yields; null for anything else.
 mlir::Value specializedArm(const Site &site, mlir::Value tensor);
 /// The choices below `tensor` whose branch is not resolved yet, outermost first.
 void unresolvedBranches(const Site &site, mlir::Value tensor,

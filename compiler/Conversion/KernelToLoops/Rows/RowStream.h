@@ -17,7 +17,7 @@
 
 namespace penstock::conversion {
 
-/// What is known of a stream of rows when its code is made.
+/// Facts about a stream of rows that are known when its code is made.
 struct RowShape {
   int64_t channels = 1; ///< 1 to 4
   int64_t columns = 0;  ///< of the result
@@ -130,7 +130,7 @@ mlir::Value moveBytes(const Lanes &l, bool wide, mlir::Value bytes, mlir::Value 
 /// sum + the dot products of `taps` (u8, or u16 for pairs) and `digits`.
 mlir::Value addDot(const Lanes &l, const RowShape &shape, mlir::Value sum, mlir::Value taps,
                    mlir::Value digits);
-/// What the sums of each digit, high first, start with.
+/// Returns the initial sums of each digit, high first.
 llvm::SmallVector<mlir::Value> firstSums(const Lanes &l, const RowShape &shape);
 /// The rounded result of sums per digit, not clamped, with `spare` bits behind it.
 mlir::Value combineSums(const Lanes &l, const RowShape &shape, mlir::ValueRange sums,

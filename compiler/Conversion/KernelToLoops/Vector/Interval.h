@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is known of the numbers in all lanes.
+// Facts about the numbers in all lanes.
 #pragma once
 
 #include "mlir/IR/Types.h"
@@ -35,7 +35,7 @@ Interval whole(double nearest);
 /// Bounds of an operation on integers of `type`, of what it would be if all numbers had a place and
 /// after each bound was rounded; nothing where it may wrap around.
 std::optional<Interval> unlessItWraps(Interval exact, mlir::Type type);
-/// What holds for either.
+/// Returns the facts that hold for either.
 Interval hull(const Interval &a, const Interval &b);
 /// Outward by a little more than one rounding of f32 or f64.
 Interval widened(Interval range, mlir::Type type);

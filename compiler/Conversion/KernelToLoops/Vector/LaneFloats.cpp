@@ -21,8 +21,8 @@ bool penstock::conversion::isPositiveZero(Value value) {
          constant.getValue() == Builder(value.getContext()).getZeroAttr(value.getType());
 }
 
-/// What an operand that is not a zero keeps a sum away from 0, if a constant is the other
-/// one: multiples of half its last place if they are alike, else half of it.
+/// Returns how far an operand that is not a zero keeps a sum away from 0, if a constant is the
+/// other one: multiples of half its last place if they are alike, else half of it.
 static double leastSum(const LaneValue &a, const LaneValue &c) {
   double least = 0;
   for (const Interval &range : {a.range, c.range})

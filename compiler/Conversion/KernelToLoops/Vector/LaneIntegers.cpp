@@ -57,7 +57,7 @@ static std::pair<Value, int64_t> withoutMultiples(const Lanes &l, Value x, int64
   return {product ? l.mul(sum.getLhs(), product.getRhs()) : sum.getLhs(), by / divisor};
 }
 
-/// What division and remainder give, also by 0 and -1.
+/// Emits a division or a remainder, also by 0 and -1.
 static Value dividedBy(const Lanes &l, BinaryKind kind, const LaneValue &a, const LaneValue &c) {
   Value x = a.value, y = c.value;
   const bool isUnsignedType = isUnsigned(a.type);

@@ -32,7 +32,7 @@ struct Digits {
 };
 } // namespace
 
-/// What each of the four bytes is multiplied with.
+/// Returns the factors of the four bytes, as digits.
 static std::array<Digits, 4> digitsOf(const PixelSum &sum) {
   const int64_t half = sum.weights[1] >> 1;
   return {Digits(sum.weights[0]), Digits(half), Digits(sum.weights[1] - half),

@@ -14,7 +14,7 @@ using ByteTable = std::array<mlir::Value, 4>;
 /// table[index] of u8 lanes.
 LaneValue lookUp(const Lanes &l, const ByteTable &table, const LaneValue &index);
 
-/// What a kind of operation makes of a weighted sum; without pixels where that is none.
+/// Returns the weighted sum that an operation makes of one; without pixels where that is none.
 PixelSum pixelSum(pipe::BinaryKind kind, const LaneValue &a, const LaneValue &c);
 mlir::Value dotProduct(const Lanes &l, const PixelSum &sum);
 

@@ -62,7 +62,7 @@ public:
 /// 0, 1, .. lanes - 1 as a vector of i32.
 mlir::Value laneNumbers(const Registers &l);
 
-/// What `one` makes of the operands, register by register.
+/// Applies `one` to the operands, register by register.
 mlir::Value perRegister(const Registers &l, mlir::ValueRange operands,
                         llvm::function_ref<mlir::Value(mlir::ValueRange)> one);
 /// Returns whether what `holds` makes of the elements of `v`, a register at a time, is true of

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the files of matrix products have in common.
+// Declarations that the files of matrix products share.
 #pragma once
 
 #include "compiler/Conversion/KernelToLoops/Context.h"

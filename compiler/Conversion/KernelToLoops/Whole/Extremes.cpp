@@ -81,7 +81,7 @@ LaneValue penstock::conversion::leastBits(const Site &site, ReduceOp op, LaneVal
   return l.binary(BinaryKind::min, sofar, bits);
 }
 
-/// What there is before the first element.
+/// Returns the bits that leastBits() begins with.
 static LaneValue mostBits(const Site &site, ReduceOp op, Type element) {
   auto [ctx, b, l, m] = site.parts();
   return neutral(l, ReduceKind::min, bitsOf(site, op, neutral(l, op.getKind(), element)).type);

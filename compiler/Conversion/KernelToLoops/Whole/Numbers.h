@@ -19,7 +19,7 @@ struct Numbers {
   void write(mlir::Value index, mlir::Value number) const {
     m.storePlain(narrow(number), place(index));
   }
-  /// What read() gives where this was written.
+  /// Returns the number that read() gives where this was written.
   mlir::Value cut(mlir::Value number) const { return widen(narrow(number)); }
   mlir::Value place(mlir::Value index) const {
     return m.address(start, l.shl(index, bytes == 4 ? 2 : 3));

@@ -34,7 +34,7 @@ LaneValue penstock::conversion::comparable(const Site &site, LaneValue value) {
   return hasInstruction && !value.range.noSignal() ? l.canonical(value) : value;
 }
 
-/// What began with a number gives way to numbers only.
+/// Wraps the extreme so far: it began with a number, and gives way to numbers only.
 LaneValue penstock::conversion::numberSoFar(const Site &site, Value value, Type type) {
   auto [ctx, b, l, m] = site.parts();
   LaneValue sofar = l.wrap(value, type);

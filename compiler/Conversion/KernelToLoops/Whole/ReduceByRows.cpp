@@ -26,7 +26,7 @@ struct Strips {
 };
 } // namespace
 
-/// What is kept for the results that are made at a time: of the first cache as much as leaves room
+/// Bytes kept for the results that are made at a time: of the first cache as much as leaves room
 /// for the rows, which may share its sets with each other.
 static constexpr int64_t roomOfRows = 16384;
 
@@ -34,7 +34,7 @@ static bool isArgument(ReduceOp op) {
   return op.getKind() == ReduceKind::argmin || op.getKind() == ReduceKind::argmax;
 }
 
-/// What is kept of a row; counts are such of numbers that fit 32 bits.
+/// Returns the type of a row's partial results; counts fit 32 bits.
 static Type rowElement(ReduceOp op) {
   if (op.getKind() == ReduceKind::count)
     return IntegerType::get(op.getContext(), 32);

@@ -136,7 +136,7 @@ SmallVector<Value> LaneReduction::runRest(Value whole, Value last, ValueRange so
   return SmallVector<Value>(rest.getResults());
 }
 
-/// What all lanes give together, and what came after them. Counts are sums by now.
+/// Combines all lanes, and the elements that came after them. Counts are sums by now.
 LaneValue LaneReduction::ofLanes(Value all, Value single) {
   auto merge = [&](Value x, Value y) {
     LaneValue a = sofarOf(x), c = sofarOf(y);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What ops that read whole axes have in common.
+// Functions shared by ops that read whole axes.
 #include "compiler/Conversion/KernelToLoops/Whole/Reduction.h"
 
 using namespace mlir;

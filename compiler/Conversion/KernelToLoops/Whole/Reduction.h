@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What ops that read whole axes have in common.
+// Functions shared by ops that read whole axes.
 #pragma once
 
 #include "compiler/Conversion/KernelToLoops/Vector/Lanes.h"
@@ -23,7 +23,7 @@ carriedNest(mlir::OpBuilder &b, const Lanes &l, llvm::ArrayRef<mlir::Value> exte
                                                               mlir::ValueRange)>
                 body);
 
-/// What a reduction of no elements gives.
+/// Returns the result of a reduction of no elements.
 LaneValue neutral(const Lanes &l, pipe::ReduceKind kind, mlir::Type type);
 
 /// One more element of an exact reduction (any but a sum of floats).
@@ -52,7 +52,7 @@ LaneValue treeOfPartials(const Lanes &l, mlir::Type element, int64_t count,
 LaneValue treeInOrder(const Lanes &l, mlir::Type element, int64_t count,
                       llvm::function_ref<LaneValue(int64_t)> one);
 
-/// What is computed with: f16 and bf16 are for storage.
+/// Returns the type to compute with: f16 and bf16 are for storage.
 mlir::Type computeType(mlir::Type element);
 
 } // namespace penstock::conversion

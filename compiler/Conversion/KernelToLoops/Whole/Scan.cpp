@@ -111,7 +111,7 @@ static void scanPixels(const Site &site, ScanOp op, const Buffer &to, SmallVecto
   }
 }
 
-/// What has been seen is a vector; the few elements of a pixel are unrolled.
+/// Scans rows side by side, the values so far a vector; the few elements of a pixel are unrolled.
 static void scanLanes(const Site &site, ScanOp op, const Buffer &to, LaneValue factor) {
   auto [ctx, b, l, m] = site.parts();
   NamedTensorType type = typeOf(op.getResult());

@@ -7,9 +7,9 @@
 
 namespace penstock::conversion {
 
-/// What there is before the first element.
+/// Returns the value before the first element.
 LaneValue scanStart(const Lanes &l, pipe::ScanOp op, mlir::Type element);
-/// What a running maximum carries: a NaN of it is none that signals.
+/// Wraps the value that a running maximum carries: a NaN of it is quiet.
 LaneValue largestSoFar(const Lanes &l, mlir::Value value, mlir::Type type);
 LaneValue scanStep(const Site &site, pipe::ScanOp op, LaneValue sofar, LaneValue value,
                    LaneValue factor);

@@ -104,9 +104,9 @@ void Scatter::element(Value i) {
 
 //===--- the base --------------------------------------------------------------------------===//
 
-/// What caches do not hold of all batches in flight. Measured with four of them on Zen 3 (32 MiB of
-/// L3): 8 MB are cleared in 0.4 of the time past the caches, and the values behind take no longer;
-/// at 4 MiB these lose what the base wins.
+/// Bytes that caches do not hold for all batches in flight. Measured with four of them on Zen 3
+/// (32 MiB of L3): 8 MB are cleared in 0.4 of the time past the caches, and the values behind take
+/// no longer; at 4 MiB these lose what the base wins.
 static constexpr int64_t farBytes = int64_t(6) << 20, lineBytes = 64;
 
 static bool isOneNumber(Value tensor) {

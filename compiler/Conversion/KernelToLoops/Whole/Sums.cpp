@@ -102,8 +102,8 @@ SmallVector<Value> RowSums::elementsAt(const Site &site, Value index) {
   return values;
 }
 
-/// What fills vectors, added to the sums so far; without a loop where that is one vector. Of no
-/// sums so far it is the first, and zeros keep their signs.
+/// Adds the elements that fill vectors to the sums so far; without a loop where that is one vector.
+/// Where there are no sums so far, it is the first, and zeros keep their signs.
 SmallVector<Value> RowSums::wholeVectors(ValueRange sofar) {
   const Site wide = site.withLanes(lanes);
   auto added = [&](ValueRange sofar, Value index) {

@@ -127,7 +127,7 @@ static Value narrow(const Lanes &l, Value x) {
 }
 
 namespace {
-/// What the windows of all outputs share: they lie `ratio` apart, and reach `support` to either
+/// Properties of the windows of all outputs: these lie `ratio` apart, and reach `support` to either
 /// side, of which a filter's unit is one part in `1 / inverse`.
 struct Windows {
   Value tapsLong, in, taps, zero;
