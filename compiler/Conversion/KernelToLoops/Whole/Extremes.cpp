@@ -6,7 +6,7 @@
 // no NaN, but cannot tell zeros of both signs apart. Whether that matters only the result says:
 // where one in a vector is a zero, the elements are gone through once more, with another
 // instruction for each. In the same way, a result that is what no elements give tells that all
-// may have been NaN.
+// may have been NaN: one look at the results asks for both.
 #include "compiler/Conversion/KernelToLoops/Elements/Branches.h"
 #include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
 #include "compiler/Conversion/KernelToLoops/Vector/LaneFloats.h"
@@ -50,15 +50,20 @@ LaneValue penstock::conversion::withElement(const Site &site, ReduceOp op, LaneV
   return combined(l, op.getKind(), sofar, isExtreme(op) ? comparable(site, value) : value);
 }
 
-/// Returns whether any lane of `found` may be a zero of the wrong sign, or a NaN that came first
-/// and that nothing took the place of; null where none can.
-static Value anyUnresolved(const Site &site, const LaneValue &found) {
+/// Returns whether any lane of `found` may be a zero of the wrong sign, a NaN that came first and
+/// that nothing took the place of, or what no elements give in place of a NaN; null where none can.
+static Value anyUnresolved(const Site &site, ReduceOp op, const LaneValue &found) {
   auto [ctx, b, l, m] = site.parts();
-  if (!found.range.nan && (found.range.low > 0 || found.range.high < 0))
+  const bool mayBeZero = found.range.low <= 0 && found.range.high >= 0;
+  const bool mayHide = !found.range.nan && ctx.takesNan.contains(op); // it began with a number
+  if (!found.range.nan && !mayBeZero && !mayHide)
     return {};
   auto predicate = found.range.nan ? arith::CmpFPredicate::UEQ : arith::CmpFPredicate::OEQ;
   return anyLane(l, found.value, [&](Value v) -> Value {
-    return b.create<arith::CmpFOp>(l.loc, predicate, v, l.floatLike(v, 0.0));
+    Value other = l.floatLike(v, 0.0);
+    if (mayHide) // zeros and infinities alone are twice as much as they are
+      other = b.create<arith::AddFOp>(l.loc, v, v);
+    return b.create<arith::CmpFOp>(l.loc, predicate, v, other);
   });
 }
 
@@ -101,13 +106,14 @@ static LaneValue withSign(const Site &site, ReduceOp op, LaneValue found, LaneVa
 }
 
 /// The minimum or maximum that `found` is but for what anyUnresolved() says. `again` gives it from
-/// numbers only, and the least bits.
-LaneValue penstock::conversion::resolveZeros(
+/// numbers only, and the least bits; `orNan` what is NaN where no number is.
+LaneValue penstock::conversion::resolveExtreme(
     const Site &site, ReduceOp op, LaneValue found,
-    llvm::function_ref<std::pair<LaneValue, LaneValue>(LaneValue)> again) {
+    llvm::function_ref<std::pair<LaneValue, LaneValue>(LaneValue)> again,
+    llvm::function_ref<LaneValue(LaneValue)> orNan) {
   auto [ctx, b, l, m] = site.parts();
   found.value = l.splat(found.value);
-  Value unresolved = anyUnresolved(site, found);
+  Value unresolved = anyUnresolved(site, op, found);
   if (!unresolved)
     return found;
   if (found.range.nan)
@@ -124,7 +130,7 @@ LaneValue penstock::conversion::resolveZeros(
         ctx.elements.clear();
         all.value = l.splat(all.value);
         least.value = l.splat(least.value);
-        return withSign(site, op, {all.value, found.type, found.range}, least);
+        return orNan(withSign(site, op, {all.value, found.type, found.range}, least));
       },
       [&] { return found; });
 }
@@ -139,13 +145,16 @@ SmallVector<Value> penstock::conversion::extentsOver(const Site &site, ReduceOp 
 }
 
 /// By loops over the elements.
-LaneValue penstock::conversion::resolveZerosInLoops(const Site &site, ReduceOp op, LaneValue found,
-                                                    SmallVector<Index> at, ArrayRef<int64_t> over,
-                                                    ArrayRef<Value> extents) {
+LaneValue penstock::conversion::resolveInLoops(const Site &site, ReduceOp op, LaneValue found,
+                                               SmallVector<Index> at, ArrayRef<int64_t> over,
+                                               ArrayRef<Value> extents) {
   auto [ctx, b, l, m] = site.parts();
+  auto orNan = [&](LaneValue number) {
+    return nanWithoutNumbers(site, op, number, at, over, extents);
+  };
   if (!resolvesZerosLater(site, op))
-    return found;
-  return resolveZeros(site, op, found, [&](LaneValue from) {
+    return orNan(found);
+  auto again = [&](LaneValue from) {
     const bool wantMin = op.getKind() == ReduceKind::min;
     LaneValue most = mostBits(site, op, from.type);
     SmallVector<Value> state{l.splat(most.value)};
@@ -166,7 +175,8 @@ LaneValue penstock::conversion::resolveZerosInLoops(const Site &site, ReduceOp o
     if (from.range.nan)
       from.value = loops[1];
     return std::pair(from, l.wrap(loops[0], most.type));
-  });
+  };
+  return resolveExtreme(site, op, found, again, orNan);
 }
 
 /// The same of results that reduceLanes() found, numbers all of them.
@@ -180,7 +190,7 @@ void penstock::conversion::resolveZerosOfLanes(const Site &site, ReduceOp op,
   for (LaneValue &one : found) {
     one.range.nan = false;
     values.push_back(one.value);
-    if (Value unresolved = anyUnresolved(site, one))
+    if (Value unresolved = anyUnresolved(site, op, one))
       any = any ? l.orInt(any, unresolved) : unresolved;
   }
   if (!any)

@@ -140,8 +140,7 @@ LaneValue Reduction::exactOneByOne(SmallVector<Index> &at) {
       });
   LaneValue found =
       isExtreme(op) ? numberSoFar(site, loops[0], sumType) : l.wrap(loops[0], sumType);
-  found = resolveZerosInLoops(site, op, found, at, over, overExtents);
-  return nanWithoutNumbers(site, op, found, at, over, overExtents);
+  return isExtreme(op) ? resolveInLoops(site, op, found, at, over, overExtents) : found;
 }
 
 SmallVector<LaneValue> Reduction::exactInLanes(SmallVector<Index> &at) {

@@ -96,13 +96,14 @@ void noteNan(const Site &site, pipe::ReduceOp op, const LaneValue &value);
 LaneValue withElement(const Site &site, pipe::ReduceOp op, LaneValue sofar, LaneValue value);
 LaneValue bitsOf(const Site &site, pipe::ReduceOp op, LaneValue value);
 LaneValue leastBits(const Site &site, pipe::ReduceOp op, LaneValue sofar, LaneValue value);
-LaneValue resolveZeros(const Site &site, pipe::ReduceOp op, LaneValue found,
-                       llvm::function_ref<std::pair<LaneValue, LaneValue>(LaneValue)> again);
+LaneValue resolveExtreme(const Site &site, pipe::ReduceOp op, LaneValue found,
+                         llvm::function_ref<std::pair<LaneValue, LaneValue>(LaneValue)> again,
+                         llvm::function_ref<LaneValue(LaneValue)> orNan);
 llvm::SmallVector<mlir::Value> extentsOver(const Site &site, pipe::ReduceOp op,
                                            llvm::ArrayRef<int64_t> over);
-LaneValue resolveZerosInLoops(const Site &site, pipe::ReduceOp op, LaneValue found,
-                              llvm::SmallVector<Index> at, llvm::ArrayRef<int64_t> over,
-                              llvm::ArrayRef<mlir::Value> extents);
+LaneValue resolveInLoops(const Site &site, pipe::ReduceOp op, LaneValue found,
+                         llvm::SmallVector<Index> at, llvm::ArrayRef<int64_t> over,
+                         llvm::ArrayRef<mlir::Value> extents);
 void resolveZerosOfLanes(const Site &site, pipe::ReduceOp op, llvm::SmallVector<LaneValue> &found,
                          llvm::SmallVector<Index> &at, llvm::ArrayRef<int64_t> over, int64_t beside,
                          llvm::ArrayRef<mlir::Value> extents);

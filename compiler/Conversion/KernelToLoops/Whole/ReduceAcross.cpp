@@ -53,18 +53,13 @@ LaneValue penstock::conversion::emitReduced(const Site &site, ReduceOp op, Array
   Type result = typeOf(op.getResult()).getElementType();
   const ReductionAttr reduction = reductionOf(op);
   std::optional<LaneValue> whole;
-  bool began = resolvesZerosLater(site, op); // with what no elements give
   if (reduction.getPieces())
     if (auto pieces = piecesOf(site, op))
       whole = reducePieces(site, op, *pieces, inner);
-  if (!whole && reduction.getUnrolled()) {
-    whole = reduceUnrolled(site, op, inner, axes.over, *reducedElements(op));
-  } else if (!whole) {
-    whole = reduceInLoops(site, op, inner, axes.over);
-    began = isExtreme(op);
-  }
-  if (began)
-    whole = nanWithoutNumbers(site, op, *whole, inner, axes.over, extentsOver(site, op, axes.over));
+  if (!whole)
+    whole = reduction.getUnrolled()
+                ? reduceUnrolled(site, op, inner, axes.over, *reducedElements(op))
+                : reduceInLoops(site, op, inner, axes.over);
   return l.cast(CastMode::value, *whole, result);
 }
 
@@ -130,15 +125,19 @@ static LaneValue reduceUnrolled(const Site &site, ReduceOp op, SmallVector<Index
     return whole(isExtreme(op) ? comparable(site, first) : first);
   }
   LaneValue all = whole(one(0));
+  const SmallVector<Value> extents = extentsOver(site, op, over);
   if (count > inRegisters)
-    return resolveZerosInLoops(site, op, all, at, over, extentsOver(site, op, over));
-  return resolveZeros(site, op, all, [&](LaneValue from) {
+    return resolveInLoops(site, op, all, at, over, extents);
+  auto again = [&](LaneValue from) {
     LaneValue least = bitsOf(site, op, one(0));
     for (int64_t number = 1; number < count; ++number)
       least = leastBits(site, op, least, one(number));
     return std::pair(
         from.range.nan ? whole(withElement(site, op, neutral(l, kind, element), one(0))) : from,
         least);
+  };
+  return resolveExtreme(site, op, all, again, [&](LaneValue number) {
+    return nanWithoutNumbers(site, op, number, at, over, extents);
   });
 }
 
@@ -183,9 +182,9 @@ static LaneValue reduceInLoops(const Site &site, ReduceOp op, SmallVector<Index>
                                  site, op, numberSoFar(site, state[0], sumType), read(inner));
                              return SmallVector<Value>{l.splat(next.value)};
                            });
-  return isExtreme(op) ? resolveZerosInLoops(site, op, numberSoFar(site, loops[0], sumType), at,
-                                             over, extents)
-                       : l.wrap(loops[0], sumType);
+  return isExtreme(op)
+             ? resolveInLoops(site, op, numberSoFar(site, loops[0], sumType), at, over, extents)
+             : l.wrap(loops[0], sumType);
 }
 
 LogicalResult penstock::conversion::reduceAcross(const Site &site, ReduceOp op) {

@@ -184,11 +184,8 @@ void RowReduction::finish(Value strip) {
       isSum ? treeOfPartials(l, element, partialSums,
                              [&](int64_t lane) { return sofarAt(roomOf(l.i64(lane), strip)); })
             : sofarAt(roomOf(l.i64(0), strip));
-  if (isExtreme(op)) {
-    const SmallVector<Value> extents = extentsOver(site, op, axes.over);
-    all = resolveZerosInLoops(site, op, all, at, axes.over, extents);
-    all = nanWithoutNumbers(site, op, all, at, axes.over, extents);
-  }
+  if (isExtreme(op))
+    all = resolveInLoops(site, op, all, at, axes.over, extentsOver(site, op, axes.over));
   m.store(to, place, l.cast(CastMode::value, all, out.getElementType()));
 }
 

@@ -73,8 +73,13 @@ std::optional<LaneValue> penstock::conversion::reducePieces(const Site &site, Re
   };
   if (!resolvesZerosLater(site, op))
     return allOf(Found::whole);
-  return resolveZeros(site, op, allOf(Found::unresolved),
-                      [&](LaneValue from) { return std::pair(from, allOf(Found::leastBits)); });
+  const SmallVector<int64_t> over = ReducedAxes(op).over;
+  return resolveExtreme(
+      site, op, allOf(Found::unresolved),
+      [&](LaneValue from) { return std::pair(from, allOf(Found::leastBits)); },
+      [&](LaneValue number) {
+        return nanWithoutNumbers(site, op, number, at, over, extentsOver(site, op, over));
+      });
 }
 
 /// The reduction for all results of the lanes at hand, which are `size` times as many.
@@ -111,7 +116,8 @@ static LaneValue reduceOnePiece(const Site &site, ReduceOp op, const Pieces &pie
   };
   auto both = [&](LaneValue x, LaneValue y) { return bothIn(site, x, y); };
   // Rows of a sum have one partial sum in each lane, so 32 / size of them come before the tree.
-  const int64_t apart = isSum ? partialSums / pieces.size : rows;
+  // Where a NaN gives way to what came before, one row comes after the other.
+  const int64_t apart = isSum ? partialSums / pieces.size : what == Found::unresolved ? 1 : rows;
   std::function<LaneValue(int64_t, int64_t)> tree = [&](int64_t first, int64_t step) {
     if (step >= apart) {
       LaneValue sum = row(first);
