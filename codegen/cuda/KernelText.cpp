@@ -107,6 +107,7 @@ LogicalResult KernelText::print(func::FuncOp function, bool isKernel, bool isBod
   const auto arguments = argumentsOf(function);
   const DeviceLaunch launch = *launchOf(function);
   inputs = *launch.inputs;
+  threads = launch.threads;
   isFirstBlock = isBody && launch.isOneBlock();
   const std::string name = cudaKernelName(options, function.getSymName());
   os << "\nstruct " << name << "_sample {\n";
@@ -124,9 +125,13 @@ LogicalResult KernelText::print(func::FuncOp function, bool isKernel, bool isBod
   if (launch.shared)
     os << ", with " << *launch.shared << " bytes of shared memory";
   os << ".\n";
-  const std::string kernel = "PST_KERNEL __launch_bounds__(" + std::to_string(launch.threads) +
-                             ") " + name + "(const " + name +
-                             "_sample *samples, pst_sample_status *status) {\n";
+  const std::string bounds =
+      std::to_string(launch.threads) +
+      (launch.resident ? ", pst_resident(" + std::to_string(*launch.resident) + ", " +
+                             std::to_string(launch.shared.value_or(0)) + ")"
+                       : std::string());
+  const std::string kernel = "PST_KERNEL __launch_bounds__(" + bounds + ") " + name + "(const " +
+                             name + "_sample *samples, pst_sample_status *status) {\n";
   if (isBody) {
     os << "PST_BODY " << name << "_body(const void *record, pst_sample_status *status) {\n";
     line() << "const " << name << "_sample &sample = pst_record<" << name << "_sample>(record);\n";
@@ -254,10 +259,29 @@ Expression KernelText::bytes(ValueRange values) {
   return {"pst_bytes<" + places + ">(" + run + ")", bindAll};
 }
 
+/// The numbers, none of them NaN, that a run of an even number of halves from its first store on
+/// rounds; nothing where it is another one.
+static SmallVector<Value> halvesFrom(memref::StoreOp first, int64_t length) {
+  SmallVector<Value> numbers;
+  if (!first.getValue().getType().isF16() || length % 2 != 0)
+    return {};
+  for (Operation *op = first; op && static_cast<int64_t>(numbers.size()) < length;
+       op = op->getNextNode()) {
+    auto store = llvm::dyn_cast<memref::StoreOp>(op);
+    if (!store)
+      continue;
+    auto made = store.getValue().getDefiningOp<pipe::CastOp>();
+    if (!made || !isRoundedByStore(*made) || !isFinite(made) || !made.getValue().getType().isF32())
+      return {};
+    numbers.push_back(made.getValue());
+  }
+  return numbers;
+}
+
 /// Neighbours follow each other, and are one store.
 void KernelText::store(memref::StoreOp op) {
   const auto inRun = conversion::runOf(op);
-  const std::string value = stored(op.getValue());
+  std::string value = stored(op.getValue());
   if (isInRegisters(op.getMemref())) {
     line() << use(op.getMemref(), bindAll) << ".set(" << use(op.getIndices()[0]) << ", " << value
            << ");\n";
@@ -268,8 +292,13 @@ void KernelText::store(memref::StoreOp op) {
            << ";\n";
     return;
   }
-  if (inRun->place == 0)
-    run = "pst_put(&" + use(op.getMemref(), bindAll) + "[" + use(op.getIndices()[0]) + "]";
+  if (inRun->place == 0) {
+    inPairs = !halvesFrom(op, inRun->length).empty();
+    run = (inPairs ? "pst_put_finite_halves(&" : "pst_put(&") + use(op.getMemref(), bindAll) + "[" +
+          use(op.getIndices()[0]) + "]";
+  }
+  if (inPairs)
+    value = use(op.getValue().getDefiningOp<pipe::CastOp>().getValue());
   const size_t column = run.size() - (run.rfind('\n') + 1);
   run += column + value.size() > longestLine ? ",\n" + std::string(indent + 8, ' ') : ", ";
   run += value;
@@ -407,8 +436,49 @@ static std::pair<StringRef, StringRef> workersOf(StringRef workers, bool isFirst
                             : std::pair<StringRef, StringRef>("pst_thread()", "pst_threads()");
 }
 
+/// The first of the last axes that share out the threads of a block evenly, and the places that
+/// these have; one place where none does.
+static std::pair<size_t, int64_t> insideOfThreads(scf::ParallelOp op, int64_t threads) {
+  size_t axis = op.getUpperBound().size();
+  int64_t places = 1;
+  for (; axis > 1; --axis) {
+    const auto extent = productOf(op.getUpperBound()[axis - 1]);
+    if (!extent || *extent < 1 || threads % (places * *extent) != 0 || places * *extent > threads)
+      break;
+    places *= *extent;
+  }
+  return {axis, places};
+}
+
+/// Declares the variables of some axes, of which a place has a number, row-major.
+void KernelText::divide(scf::ParallelOp op, size_t first, size_t end, StringRef number,
+                        ArrayRef<std::string> axes, NumberKind kind) {
+  std::string stride;
+  bool isProduct = false;
+  for (size_t axis = end; axis-- > first;) {
+    Value extent = op.getUpperBound()[axis];
+    const std::string size =
+        (kind.isNarrow && !productOf(extent) ? "(u32)" : "") + use(extent, bindUnary);
+    const bool isRest = axis == first && kind.isBelow;
+    os.indent(indent + 2) << "const i64 " << axes[axis] << " = " << number
+                          << (stride.empty() ? "" : " / " + stride) << (isRest ? "" : " % " + size)
+                          << ";\n";
+    const auto factor = productOf(extent);
+    if (stride.empty()) {
+      stride = size;
+    } else if (factor && StringRef(stride).find_first_not_of("0123456789") == StringRef::npos) {
+      stride = std::to_string(std::stoll(stride) * *factor);
+    } else {
+      stride =
+          (isProduct ? stride.substr(0, stride.size() - 1) : "(" + stride) + " * " + size + ")";
+      isProduct = true;
+    }
+  }
+}
+
 /// The elements of a domain are numbered row-major and distributed over the threads by a
-/// grid-stride loop. Divisions of 64 bits are slow: numbers have 32 where all fit.
+/// grid-stride loop. Divisions of 64 bits are slow: numbers have 32 where all fit; of the last axes
+/// a thread of a block has one place where they divide its threads.
 LogicalResult KernelText::nest(scf::ParallelOp op) {
   const ThreadNest note = nestOf(op);
   const auto [worker, workers] = workersOf(note.workers, isFirstBlock);
@@ -425,6 +495,16 @@ LogicalResult KernelText::nest(scf::ParallelOp op) {
     line() << "for (i64 " << axes[0] << " = " << worker << "; " << axes[0] << " < "
            << use(op.getUpperBound()[0], bindAdd) << "; " << axes[0] << " += " << workers
            << ") {\n";
+  } else if (const auto [inner, places] = insideOfThreads(op, isBlock && isNarrow ? threads : 0);
+             places > 1) {
+    const std::string at = fresh("at");
+    scope = {at};
+    line() << "for (u32 " << at << " = threadIdx.x / " << places << "; " << at << " < ";
+    for (size_t axis = 0; axis < inner; ++axis)
+      os << (axis ? " * " : "(u32)") << use(op.getUpperBound()[axis], bindUnary);
+    os << "; " << at << " += " << threads / places << ") {\n";
+    divide(op, inner, axes.size(), "threadIdx.x", axes, {true, false});
+    divide(op, 0, inner, at, axes, {true, true});
   } else {
     const std::string at = fresh("at"), end = fresh("end");
     scope = {at, end};
@@ -432,26 +512,7 @@ LogicalResult KernelText::nest(scf::ParallelOp op) {
     for (auto [axis, extent] : llvm::enumerate(op.getUpperBound()))
       os << (axis ? " * " : isNarrow ? "(u32)" : "(i64)") << use(extent, bindUnary);
     os << "; " << at << " < " << end << "; " << at << " += " << narrowed << workers << ") {\n";
-    std::string stride;
-    bool isProduct = false;
-    for (size_t axis = axes.size(); axis-- > 0;) {
-      Value extent = op.getUpperBound()[axis];
-      const std::string size =
-          (isNarrow && !productOf(extent) ? "(u32)" : "") + use(extent, bindUnary);
-      os.indent(indent + 2) << "const i64 " << axes[axis] << " = " << at
-                            << (stride.empty() ? "" : " / " + stride)
-                            << (axis == 0 ? "" : " % " + size) << ";\n";
-      const auto factor = productOf(extent);
-      if (stride.empty()) {
-        stride = size;
-      } else if (factor && StringRef(stride).find_first_not_of("0123456789") == StringRef::npos) {
-        stride = std::to_string(std::stoll(stride) * *factor);
-      } else {
-        stride =
-            (isProduct ? stride.substr(0, stride.size() - 1) : "(" + stride) + " * " + size + ")";
-        isProduct = true;
-      }
-    }
+    divide(op, 0, axes.size(), at, axes, {isNarrow, true});
   }
   indent += 2;
   if (failed(block(*op.getBody())))

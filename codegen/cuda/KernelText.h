@@ -51,6 +51,12 @@ private:
   mlir::LogicalResult block(mlir::Block &block);
   mlir::LogicalResult statement(mlir::Operation &op);
   mlir::LogicalResult nest(mlir::scf::ParallelOp op);
+  struct NumberKind {
+    bool isNarrow; ///< it has 32 bits
+    bool isBelow;  ///< it is the number of a place
+  };
+  void divide(mlir::scf::ParallelOp op, size_t first, size_t end, llvm::StringRef number,
+              llvm::ArrayRef<std::string> axes, NumberKind kind);
   mlir::LogicalResult loop(mlir::scf::ForOp op);
   mlir::LogicalResult loop(mlir::scf::WhileOp op);
   mlir::LogicalResult branch(mlir::scf::IfOp op);
@@ -95,9 +101,10 @@ private:
   llvm::DenseMap<mlir::Value, Expression> texts;
   llvm::StringSet<> taken;
   std::string lastPlace;
-  std::string run; ///< the neighbours that are stored together, so far
+  std::string run;      ///< the neighbours that are stored together, so far
+  bool inPairs = false; ///< it takes numbers that it rounds to halves
   llvm::DenseMap<int64_t, std::string> loadedRuns; ///< by their number: variables
-  int64_t inputs = 0;
+  int64_t inputs = 0, threads = 0;
   bool isFirstBlock = false; ///< others of its sample run at the same time, and do nothing
 };
 

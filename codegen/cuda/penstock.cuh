@@ -306,17 +306,31 @@ template <int length, typename T, int count> PST_INLINE void pst_put_row(T *to, 
 
 /// Returns the bytes of a place behind a boundary of 16.
 template <typename T> PST_INLINE i64 pst_behind_word(const T *from, i64 at) { return (i64)((u64)(from + at) % 16); }
+/// Returns how many times `size`, more than 0, is in `room`, bytes of shared memory.
+PST_INLINE i64 pst_times(i64 room, i64 size) { return room < size ? 0 : (i64)((u32)room / (u32)size); }
 /// All threads of a block copy rows of `count` neighbours into shared memory, a warp each, in words of 16 bytes around them.
 /// Rows lie as far behind a boundary of 16 there as here. Up to 15 bytes before and 43 behind are read.
 template <typename T>
 PST_INLINE void pst_copy_rows(T *to, i64 to_at, const T *from, i64 from_at, i64 rows, i64 count, i64 to_stride, i64 from_stride) {
-  for (i64 row = threadIdx.x / 32; row < rows; row += blockDim.x / 32) {
+  // What shared memory has room for has numbers of 32 bits.
+  for (u32 row = threadIdx.x / 32; row < (u32)rows; row += blockDim.x / 32) {
     const u8 *first = (const u8 *)(from + from_at + row * from_stride);
     const u32 off = (u32)(u64)first % 16, words = (off + (u32)count * sizeof(T) + 28 + 15) / 16;
-    const pst_quad *here = (const pst_quad *)(first - off);
-    pst_quad *there = (pst_quad *)((u8 *)(to + to_at + row * to_stride) - off);
-    for (u32 word = threadIdx.x % 32; word < words; word += 32)
-      there[word] = here[word];
+    const u32 lane = threadIdx.x % 32;
+    const pst_quad *here = (const pst_quad *)(first - off) + lane;
+    pst_quad *there = (pst_quad *)((u8 *)(to + to_at + row * (u32)to_stride) - off) + lane;
+#pragma unroll 1
+    for (i32 left = (i32)(words - lane); left > 0; left -= 4 * 32, here += 4 * 32, there += 4 * 32) {
+      pst_quad loaded[4]; // none waits for another one
+#pragma unroll
+      for (i32 i = 0; i < 4; ++i)
+        if (left > 32 * i)
+          loaded[i] = here[32 * i];
+#pragma unroll
+      for (i32 i = 0; i < 4; ++i)
+        if (left > 32 * i)
+          there[32 * i] = loaded[i];
+    }
   }
 }
 
@@ -480,6 +494,27 @@ PST_INLINE f16 pst_finite_half_bits(f32 value) {
   return (f16)(sign | result);
 #endif
 }
+/// Two of them side by side, the first one lowest, as one conversion where a device has it.
+PST_INLINE u32 pst_finite_half_pair(f32 first, f32 second) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  u32 both;
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(second), "f"(first));
+  return both;
+#else
+  return pst_finite_half_bits(first) | (u32)pst_finite_half_bits(second) << 16;
+#endif
+}
+/// Stores an even number of neighbours as halves, none of them NaN.
+template <typename... Ts> PST_INLINE void pst_put_finite_halves(f16 *to, Ts... values) {
+  constexpr i32 count = sizeof...(values);
+  static_assert(count % 2 == 0, "pairs");
+  const f32 all[] = {values...};
+  pst_run<f16, count> run;
+#pragma unroll
+  for (i32 i = 0; i < count; i += 2)
+    run.words[i / 2] = pst_finite_half_pair(all[i], all[i + 1]);
+  pst_put_run(to, run);
+}
 PST_INLINE f16 pst_half_bits(f32 value) { return value != value ? (f16)0x7E00 : pst_finite_half_bits(value); }
 PST_INLINE f32 pst_half(f16 half) {
 #ifdef __CUDA_ARCH__
@@ -515,6 +550,18 @@ PST_INLINE i64 pst_threads() { return (i64)gridDim.x * blockDim.x; }
 PST_INLINE i64 pst_warp() { return pst_thread() / 32; }
 PST_INLINE i64 pst_warps() { return pst_threads() / 32; }
 PST_INLINE i64 pst_lane() { return threadIdx.x % 32; }
+
+/// As many blocks on a multiprocessor as its schedule wants, if there is shared memory for them.
+PST_INLINE constexpr i32 pst_resident(i32 wanted, i32 shared) {
+#ifdef __CUDA_ARCH__
+  constexpr i32 kilobytes = __CUDA_ARCH__ < 800 ? 64 : __CUDA_ARCH__ == 800 || __CUDA_ARCH__ == 870 ? 164
+                          : __CUDA_ARCH__ >= 900 && __CUDA_ARCH__ < 1200 ? 228 : 100;
+  const i32 most = kilobytes * 1024 / (shared + 1024);
+  return most < 1 ? 1 : most < wanted ? most : wanted;
+#else
+  return wanted;
+#endif
+}
 
 /// Dynamic shared memory of the block.
 #ifdef __CUDACC__
@@ -597,12 +644,14 @@ PST_INLINE i64 pst_symmetric(i64 i, i64 n) { // the edge is repeated
   return j < n ? j : 2 * n - 1 - j;
 }
 
-/// Pack the lowest, middle and highest bytes of four weights, which are signed numbers of 24 bits.
-PST_INLINE u32 pst_low_bytes(i32 a, i32 b, i32 c, i32 d) { return __byte_perm(__byte_perm(a, b, 0x40), __byte_perm(c, d, 0x40), 0x5410); }
-PST_INLINE u32 pst_middle_bytes(i32 a, i32 b, i32 c, i32 d) { return __byte_perm(__byte_perm(a, b, 0x51), __byte_perm(c, d, 0x51), 0x5410); }
+/// Pack four weights, signed numbers of 24 bits: the lowest 16 bits of the first two and of the last two, and the highest bytes.
+PST_INLINE u32 pst_first_halves(i32 a, i32 b, i32 c, i32 d) { return __byte_perm(a, b, 0x5410); }
+PST_INLINE u32 pst_last_halves(i32 a, i32 b, i32 c, i32 d) { return __byte_perm(c, d, 0x5410); }
 PST_INLINE u32 pst_high_bytes(i32 a, i32 b, i32 c, i32 d) { return __byte_perm(__byte_perm(a, b, 0x62), __byte_perm(c, d, 0x62), 0x5410); }
+/// The weight of a tap; those from the `count`-th on weigh 0, and are not read.
+PST_INLINE i32 pst_tap(const i32 *weights, i64 at, i64 tap, i64 count) { return tap < count ? weights[at + tap] : 0; }
 /// Adds four bytes, each times its weight.
-PST_INLINE i32 pst_weigh(i32 sum, u32 low, u32 middle, u32 high, u32 bytes) {
+PST_INLINE i32 pst_weigh(i32 sum, u32 first, u32 last, u32 high, u32 bytes) {
 #ifdef __CUDA_ARCH__
   i32 highest;
   asm("dp4a.u32.s32 %0, %1, %2, %3;" : "=r"(highest) : "r"(bytes), "r"(high), "r"(0));
@@ -611,10 +660,10 @@ PST_INLINE i32 pst_weigh(i32 sum, u32 low, u32 middle, u32 high, u32 bytes) {
   for (i32 i = 0; i < 32; i += 8)
     highest += (i32)(bytes >> i & 255) * (i32)(signed char)(high >> i);
 #endif
-  return (i32)(__dp4a(bytes, low, (u32)sum) + (__dp4a(bytes, middle, 0u) << 8) + ((u32)highest << 16));
+  return (i32)(__dp2a_hi(last, bytes, __dp2a_lo(first, bytes, (u32)sum)) + ((u32)highest << 16));
 }
-/// A sum of products with 22-bit weights that starts from 0, as a byte.
-PST_INLINE u8 pst_pillow(i32 sum) { return pst_clamp<u8>(pst_add(sum, 1 << 21) >> 22); }
+/// A sum of products with 22-bit weights that starts from a half, 1 << 21, as a byte.
+PST_INLINE u8 pst_pillow(i32 sum) { return pst_clamp<u8>(sum >> 22); }
 
 //===--- sums: 32 partial ones and a tree ------------------------------------===//
 

@@ -169,6 +169,13 @@ static inline unsigned __dp4a(unsigned a, unsigned b, unsigned sum) {
     sum += (a >> i & 255) * (b >> i & 255);
   return sum;
 }
+/// Adds two products of halves of `a` with bytes of `b`, the lower or the upper two, to `sum`.
+static inline unsigned __dp2a_lo(unsigned a, unsigned b, unsigned sum) {
+  return sum + (a & 0xFFFF) * (b & 255) + (a >> 16) * (b >> 8 & 255);
+}
+static inline unsigned __dp2a_hi(unsigned a, unsigned b, unsigned sum) {
+  return __dp2a_lo(a, b >> 16, sum);
+}
 /// Bytes of `y:x`, chosen by the nibbles of `selector`; its upper bits say to repeat a sign.
 static inline unsigned __byte_perm(unsigned x, unsigned y, unsigned selector) {
   const unsigned long long both = (unsigned long long)y << 32 | x;

@@ -14,7 +14,8 @@ static constexpr StringLiteral kindName = "pipe.kind", stopName = "pipe.stop",
                                codecName = "pipe.codec", qualityName = "pipe.quality",
                                argumentsName = "pipe.arguments", threadsName = "pipe.threads",
                                mappingName = "pipe.mapping", inputsName = "pipe.inputs",
-                               sharedName = "pipe.shared", blocksName = "pipe.blocks";
+                               sharedName = "pipe.shared", blocksName = "pipe.blocks",
+                               residentName = "pipe.resident";
 
 static std::optional<int64_t> numberOf(Attribute attribute) {
   auto number = llvm::dyn_cast_if_present<IntegerAttr>(attribute);
@@ -219,8 +220,9 @@ std::optional<DeviceLaunch> penstock::conversion::launchOf(Operation *function) 
   if (!threads)
     return std::nullopt;
   auto number = [&](StringRef name) { return numberOf(function->getAttr(name)); };
-  return DeviceLaunch{*threads, function->getAttrOfType<StringAttr>(mappingName),
-                      number(inputsName), number(sharedName), number(blocksName)};
+  return DeviceLaunch{*threads,           function->getAttrOfType<StringAttr>(mappingName),
+                      number(inputsName), number(sharedName),
+                      number(blocksName), number(residentName)};
 }
 
 void penstock::conversion::setLaunch(Operation *function, const DeviceLaunch &launch) {
@@ -229,6 +231,7 @@ void penstock::conversion::setLaunch(Operation *function, const DeviceLaunch &la
   setNumber(function, inputsName, launch.inputs);
   setNumber(function, sharedName, launch.shared);
   setNumber(function, blocksName, launch.blocks);
+  setNumber(function, residentName, launch.resident);
 }
 
 //===--- from a text ---------------------------------------------------------===//
@@ -252,9 +255,9 @@ static LogicalResult verifyContract(func::FuncOp function) {
   for (StringRef name : {StringRef(kindName), StringRef(codecName), StringRef(mappingName)})
     if (function->hasAttr(name) && !function->getAttrOfType<StringAttr>(name))
       return refuse(name);
-  for (StringRef name :
-       {StringRef(stopName), StringRef(fixedName), StringRef(qualityName), StringRef(threadsName),
-        StringRef(inputsName), StringRef(sharedName), StringRef(blocksName)})
+  for (StringRef name : {StringRef(stopName), StringRef(fixedName), StringRef(qualityName),
+                         StringRef(threadsName), StringRef(inputsName), StringRef(sharedName),
+                         StringRef(blocksName), StringRef(residentName)})
     if (Attribute number = function->getAttr(name); number && numberOf(number).value_or(-1) < 0)
       return refuse(name);
   if (failed(verifyList(function, termsName, isScratchTerm)) ||

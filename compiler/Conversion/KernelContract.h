@@ -94,11 +94,12 @@ void setArguments(mlir::Operation *function, llvm::ArrayRef<KernelArgument> argu
 
 /// How it is launched; only functions for a GPU have that.
 struct DeviceLaunch {
-  int64_t threads;               ///< of a block
-  mlir::StringAttr mapping;      ///< "grid", "block" or "tile"
-  std::optional<int64_t> inputs; ///< tensors that are inputs
-  std::optional<int64_t> shared; ///< bytes of shared memory
-  std::optional<int64_t> blocks; ///< that have work; else any number may
+  int64_t threads;                 ///< of a block
+  mlir::StringAttr mapping;        ///< "grid", "block" or "tile"
+  std::optional<int64_t> inputs;   ///< tensors that are inputs
+  std::optional<int64_t> shared;   ///< bytes of shared memory
+  std::optional<int64_t> blocks;   ///< that have work; else any number may
+  std::optional<int64_t> resident; ///< blocks that are to fit on a multiprocessor at once
   bool isOneBlock() const { return mapping == "block"; }
 };
 std::optional<DeviceLaunch> launchOf(mlir::Operation *function);

@@ -114,6 +114,9 @@ static LogicalResult verifySchedule(KernelOp kernel, DictionaryAttr schedule) {
     } else if (name == "threads") { // C2
       if (!number(value, 32, 1024, 32))
         return refuse("a block has 32 to 1024 threads, a multiple of 32, as i64");
+    } else if (name == "resident") {
+      if (!number(value, 1, 32, 1))
+        return refuse("1 to 32 blocks are on a multiprocessor at once, as i64");
     } else if (name == "mapping") {
       auto mapping = llvm::dyn_cast<StringAttr>(value);
       if (!mapping || !llvm::is_contained({"grid", "block", "tile"}, mapping.getValue()))
@@ -145,12 +148,14 @@ static LogicalResult verifySchedule(KernelOp kernel, DictionaryAttr schedule) {
     } else {
       return kernel.emitOpError() << "has a schedule with `" << name
                                   << "`; known are `level`, `streaming`, `row_tile`, `mapping`, "
-                                     "`threads`, `tile`, `rows` and `copied`";
+                                     "`threads`, `resident`, `tile`, `rows` and `copied`";
     }
   }
   if (schedule.contains("mapping") != schedule.contains("threads")) // C2
     return kernel.emitOpError(
         "has a schedule with one of `mapping` and `threads`; they stand together");
+  if (schedule.contains("resident") && !schedule.contains("mapping"))
+    return kernel.emitOpError("has a schedule with `resident`, which needs a `mapping`");
   const bool isTile = schedule.get("mapping") == StringAttr::get(kernel.getContext(), "tile");
   if (isTile != schedule.contains("tile") || isTile != schedule.contains("rows")) // C5
     return kernel.emitOpError(

@@ -26,7 +26,8 @@ def Pipe_KernelOp : Pipe_Op<"kernel", [Pipe_OfClass<"other">, IsolatedFromAbove,
     - (C1) on a CPU, a schedule has the feature `level` (runtime/abi/level.h), and may say
       `streaming`.
     - (C2) on a GPU, it has a `mapping`, "grid", "block" or "tile", and `threads` of a
-      block, a multiple of 32 up to 1024.
+      block, a multiple of 32 up to 1024; it may say in `resident` how many blocks, 1 to 32, are to fit on a
+      multiprocessor at once, by their registers.
     - (C3) ops inside have no other `schedule` than "scratch", or with the mapping "tile" "shared"; a resample or
       reduce may have "ring", a reduce "warps", "threads" or "block", or "inline" where it takes no more
       than 32 elements, a number known when compiling.

@@ -27,6 +27,12 @@ using namespace penstock::schedules;
 
 /// Runs of fewer elements keep a thread busy, not a warp; and a warp, not a block.
 static constexpr int64_t warpsFrom = 64, blocksFrom = 2048;
+/// What a multiprocessor of today has; of shared memory, each block takes some bytes more.
+static constexpr int64_t multiprocessorBytes = 228 << 10, reservedBytes = 1024,
+                         multiprocessorRegisters = 65536;
+/// Registers that a thread which has a column makes do with, spilling few: where tiles are of rows
+/// alone and of one output, and where not. Elsewhere compilers decide.
+static constexpr int64_t registersOfRows = 56, registersOfOthers = 72;
 /// More results keep the warps of a block busy.
 static constexpr int64_t resultsForBlocks = 8;
 
@@ -96,6 +102,16 @@ static int64_t threadsFor(int64_t columns, int64_t most) {
   return best;
 }
 
+/// Of those that shared memory has room for, as many blocks as leave each thread its registers.
+static int64_t residentBlocks(KernelOp kernel, DictionaryAttr tile, int64_t threads,
+                              int64_t shared) {
+  const bool isOfRows = tile.getAs<DictionaryAttr>("tile").size() == 1 &&
+                        kernel.getBody().front().getTerminator()->getNumOperands() == 1;
+  const int64_t registers = isOfRows ? registersOfRows : registersOfOthers;
+  return std::max<int64_t>(1, std::min(multiprocessorBytes / (shared + reservedBytes),
+                                       multiprocessorRegisters / (threads * registers)));
+}
+
 namespace {
 struct ScheduleGpuPass : penstock::schedules::impl::ScheduleGpuBase<ScheduleGpuPass> {
   using ScheduleGpuBase::ScheduleGpuBase;
@@ -128,7 +144,10 @@ struct ScheduleGpuPass : penstock::schedules::impl::ScheduleGpuBase<ScheduleGpuP
       };
       if (DictionaryAttr tile = chooseTile(kernel, {shared, tileRows, tileAll})) {
         add("mapping", builder.getStringAttr("tile"));
-        ofBlock = threadsFor(columnsOf(kernel), threads);
+        const int64_t columns = columnsOf(kernel);
+        ofBlock = threadsFor(columns, threads);
+        if (columns > 0)
+          add("resident", builder.getI64IntegerAttr(residentBlocks(kernel, tile, ofBlock, shared)));
         llvm::append_range(schedule, tile);
         addRemark(
             kernel, "schedule-gpu",

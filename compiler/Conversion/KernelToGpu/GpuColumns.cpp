@@ -3,13 +3,14 @@
 // Resampling along rows, a column for each thread.
 //
 // The taps of a column are the same in each row: a thread that makes a column reads its weights
-// once, as bytes of four taps each, and goes through the rows. Four taps of a channel are then
-// three products of four bytes each (dp4a). It takes Pillow's integers, whose weights have 24 bits,
-// and bytes that lie side by side in shared memory.
+// once for a tile, four taps at a time in three words, and goes through the rows. Four taps of a
+// channel are then two products of 16 bits and one of bytes (dp2a, dp4a). It takes Pillow's
+// integers, whose weights have 24 bits, and bytes that lie side by side in shared memory.
+#include "compiler/Conversion/KernelToGpu/GpuColumns.h"
 #include "compiler/Analysis/ViewSteps.h"
 #include "compiler/Conversion/KernelToGpu/GpuBoxes.h"
 #include "compiler/Conversion/KernelToGpu/GpuElements.h"
-#include "compiler/Conversion/KernelToGpu/GpuLoops.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
@@ -17,61 +18,55 @@ using namespace penstock::pipe;
 using namespace penstock::conversion;
 using arith::CmpIPredicate;
 
-namespace {
-constexpr int64_t tapsTogether = 4, mostGroups = 2;
+static constexpr int64_t tapsTogether = 4, mostGroups = 2;
 
-/// The columns of pixels to make, each of so many channels.
-struct Columns {
-  ResampleOp op;
-  int64_t across, down; ///< axes: along which it is resampled, and the other one
-  int64_t channels, width;
-};
-
-/// The weights of four taps, by their bytes.
-struct Taps {
-  Value low, middle, high;
-};
-} // namespace
-
-/// Returns whether neighbours along an axis, and channels, are neighbours in the same order in
-/// memory that may be read behind its last element.
-static bool liesForward(const GpuSite &site, Value tensor, int64_t axis, int64_t channel) {
+/// The tensor in memory of which neighbours along an axis, and channels, are neighbours in the same
+/// order; null: there is none.
+static Value readForward(const GpuSite &site, Value tensor, int64_t axis, int64_t channel) {
   while (!site.bufferOf(tensor)) {
     auto view = tensor.getDefiningOp<ViewOp>();
     if (!view)
-      return false;
+      return {};
     for (int64_t *each : {&axis, &channel}) {
       if (*each < 0)
         continue;
       auto step = penstock::analysis::stepAlong(view, *each);
       if (!step || step->axis < 0 || step->step != getAffineConstantExpr(1, view.getContext()))
-        return false;
+        return {};
       *each = step->axis;
     }
     tensor = view.getInput();
   }
+  return tensor;
+}
+
+/// Returns whether what is read forward lies in shared memory, and may be read behind its last
+/// element.
+static bool isCopied(const GpuSite &site, Value tensor) {
   const GpuBuffer &buffer = *site.bufferOf(tensor);
   return buffer.hasSlack && !buffer.inRegisters &&
          llvm::cast<MemRefType>(buffer.memory.getType()).getMemorySpace();
 }
 
-static std::optional<Columns> columnsOf(const GpuSite &site, Value tensor, const GpuPart &part) {
+std::optional<Columns> penstock::conversion::columnsOf(const GpuSite &site, Value tensor,
+                                                       const GpuPart &part) {
   auto op = tensor.getDefiningOp<ResampleOp>();
   if (!op || op.getNumerics() != Numerics::pillow || part.count.empty() || part.isSingle)
     return std::nullopt;
   NamedTensorType type = typeOf(tensor);
   auto isByte = [](Type element) { return isUnsigned(element) && element.isInteger(8); };
   const SmallVector<int64_t> box = vectorOf(tensor);
-  Columns columns{op, type.axisIndex(op.getAxis()), -1, product(box), 0};
-  if (!isByte(type.getElementType()) || !isByte(typeOf(op.getInput()).getElementType()) ||
+  Columns columns{op, type.axisIndex(op.getAxis()), -1, product(box), 0, -1, {}};
+  const GpuBuffer *weights = site.bufferOf(op.getWeights());
+  if (!weights || IndexMath::constantOf(weights->strides[1]) != 1 ||
+      !isByte(type.getElementType()) || !isByte(typeOf(op.getInput()).getElementType()) ||
       !type.getAxes()[columns.across].isStatic())
     return std::nullopt;
   columns.width = type.getAxes()[columns.across].extent;
-  int64_t channel = -1;
   for (int64_t axis = 0; axis < type.getRank(); ++axis) {
     const bool isWhole = type.getAxes()[axis].extent == box[axis];
     if (box[axis] > 1 && isWhole && axis == type.getRank() - 1)
-      channel = axis;
+      columns.channel = axis;
     else if (box[axis] > 1)
       return std::nullopt;
     else if (axis == columns.across ||
@@ -82,88 +77,145 @@ static std::optional<Columns> columnsOf(const GpuSite &site, Value tensor, const
     else
       columns.down = axis;
   }
-  if (columns.down < 0 || columns.channels > tapsTogether ||
-      !liesForward(site, op.getInput(), columns.across, channel))
+  if (columns.down < 0 || columns.channels > tapsTogether)
+    return std::nullopt;
+  columns.read = readForward(site, op.getInput(), columns.across, columns.channel);
+  if (!columns.read)
     return std::nullopt;
   return columns;
 }
 
 /// Those of a group of taps; what lies behind the last one weighs nothing.
-static Taps tapsOf(const GpuSite &site, ResampleOp op, Value column, int64_t group, Value count) {
+static ColumnTaps tapsOf(const GpuSite &site, ResampleOp op, Value column, int64_t group,
+                         Value count) {
   auto [ctx, b, x, s] = site.parts();
+  const GpuBuffer &buffer = *site.bufferOf(op.getWeights());
+  Value at = elementOffset(site, buffer, {column, x.constant(0)});
   SmallVector<Value> weights;
-  for (int64_t tap = 0; tap < tapsTogether; ++tap) {
-    Value k = x.constant(group * tapsTogether + tap);
-    Value inside = x.compare(CmpIPredicate::slt, k, count);
-    Value last = x.max(x.sub(count, x.constant(1)), x.constant(0));
-    Value weight = element(site, op.getWeights(), {column, x.min(k, last)});
-    weights.push_back(s.select(inside, weight, s.zero(weight.getType())));
-  }
-  auto bytes = [&](StringRef name) { return call(site, name, b.getI32Type(), weights); };
-  return {bytes("pst_low_bytes"), bytes("pst_middle_bytes"), bytes("pst_high_bytes")};
+  for (int64_t tap = 0; tap < tapsTogether; ++tap)
+    weights.push_back(call(site, "pst_tap", b.getI32Type(),
+                           {buffer.memory, at, x.constant(group * tapsTogether + tap), count}));
+  auto packed = [&](StringRef name) { return call(site, name, b.getI32Type(), weights); };
+  return {packed("pst_first_halves"), packed("pst_last_halves"), packed("pst_high_bytes")};
 }
 
-/// The nest whose columns have at most so many groups of taps.
-static void fillColumns(const GpuSite &site, const Columns &columns, const GpuBuffer &to,
-                        const GpuPart &part, int64_t groups) {
+static Value startOf(const GpuSite &site, ResampleOp op, Value column) {
+  auto [ctx, b, x, s] = site.parts();
+  return x.toIndex(s.cast(element(site, op.getStart(), column), b.getI64Type()));
+}
+
+//===--- what a thread holds -------------------------------------------------===//
+
+bool penstock::conversion::isHeld(const GpuSite &site, const Columns &columns) {
+  return columns.width <= site.ctx.launch.threads;
+}
+
+Value penstock::conversion::hasManyTaps(const GpuSite &site, const Columns &columns) {
+  auto [ctx, b, x, s] = site.parts();
+  ResampleOp op = columns.op;
+  return x.compare(CmpIPredicate::sgt, extent(site, op.getWeights(), 1),
+                   x.constant(mostGroups * tapsTogether));
+}
+
+/// Threads that have a column in common: narrow pictures have rows for all.
+static int64_t sharersOf(const GpuSite &site, const Columns &columns) {
+  return std::max<int64_t>(1, site.ctx.launch.threads / columns.width);
+}
+
+void penstock::conversion::holdTaps(const GpuSite &site, Columns &columns) {
+  auto [ctx, b, x, s] = site.parts();
+  ResampleOp op = columns.op;
+  Value thread = b.create<gpu::ThreadIdOp>(site.loc, gpu::Dimension::x),
+        width = x.constant(columns.width),
+        taken = x.constant(sharersOf(site, columns) * columns.width);
+  if (sharersOf(site, columns) * columns.width < ctx.launch.threads)
+    columns.isTaken = x.compare(CmpIPredicate::slt, thread, taken);
+  if (sharersOf(site, columns) > 1) {
+    columns.column = b.create<arith::RemUIOp>(site.loc, thread, width);
+    columns.first = b.create<arith::DivUIOp>(site.loc, thread, width);
+  } else {
+    columns.column = columns.isTaken ? x.min(thread, x.constant(columns.width - 1)) : thread;
+    columns.first = x.constant(0);
+  }
+  Value count = extent(site, op.getWeights(), 1);
+  columns.start = startOf(site, op, columns.column);
+  columns.taps.push_back(tapsOf(site, op, columns.column, 0, count));
+}
+
+//===--- columns -------------------------------------------------------------===//
+
+/// The rows of a column from `first` on.
+static void fillColumn(const GpuSite &site, const Columns &columns, const GpuBuffer &to,
+                       const GpuPart &part, Value column, Value first, Value start,
+                       ArrayRef<ColumnTaps> taps) {
   auto [ctx, b, x, s] = site.parts();
   ResampleOp op = columns.op;
   NamedTensorType type = typeOf(op.getResult());
-  Value taps = extent(site, op.getWeights(), 1);
-  // Narrow pictures have rows for all threads.
-  const int64_t sharers = std::max<int64_t>(1, ctx.launch.threads / columns.width);
-  auto nameOf = [&](int64_t axis) { return type.getAxes()[axis].name; };
-  SmallVector<std::string> axes{nameOf(columns.across)};
-  SmallVector<Value> extents{x.constant(columns.width)};
-  if (sharers > 1) {
-    axes.insert(axes.begin(), nameOf(columns.down));
-    extents.insert(extents.begin(), x.constant(sharers));
+  loop(site, first, part.count[columns.down], sharersOf(site, columns), {},
+       [&](Value row, ValueRange) {
+         SmallVector<Value> at;
+         for (int64_t axis = 0; axis < type.getRank(); ++axis)
+           at.push_back(part.low[axis] ? part.low[axis] : x.constant(0));
+         at[columns.down] = x.add(at[columns.down], row);
+         SmallVector<Value> inner(at);
+         at[columns.across] = column;
+         SmallVector<int64_t> counts = vectorOf(op.getResult()), box(counts);
+         box[columns.across] = tapsTogether;
+         SmallVector<Value> sums(static_cast<size_t>(columns.channels), pillowSum(site));
+         for (auto [group, each] : llvm::enumerate(taps)) {
+           inner[columns.across] =
+               x.add(start, x.constant(static_cast<int64_t>(group) * tapsTogether));
+           const SmallVector<Value> read = elements(site, op.getInput(), inner, box);
+           for (int64_t channel = 0; channel < columns.channels; ++channel) {
+             SmallVector<Value> four;
+             for (int64_t tap = 0; tap < tapsTogether; ++tap)
+               four.push_back(read[static_cast<size_t>(tap * columns.channels + channel)]);
+             Value bytes = call(site, "pst_bytes", b.getI32Type(), four);
+             Value &sum = sums[static_cast<size_t>(channel)];
+             sum = call(site, "pst_weigh", b.getI32Type(),
+                        {sum, each.first, each.last, each.high, bytes});
+           }
+         }
+         for (Value &sum : sums)
+           sum = call(site, "pst_pillow", type.getElementType(), sum);
+         save(site, sums, to, at, counts);
+         return SmallVector<Value>();
+       });
+}
+
+/// Columns that have at most so many groups of taps.
+static void fillGroups(const GpuSite &around, const GpuSite &site, const Columns &columns,
+                       const GpuBuffer &to, const GpuPart &part, int64_t groups) {
+  auto [ctx, b, x, s] = site.parts();
+  ResampleOp op = columns.op;
+  Value count = extent(site, op.getWeights(), 1);
+  if (!columns.taps.empty()) {
+    auto body = [&] {
+      SmallVector<ColumnTaps> taps(columns.taps);
+      for (int64_t group = 1; group < groups; ++group)
+        taps.push_back(tapsOf(around, op, columns.column, group, count));
+      fillColumn(site, columns, to, part, columns.column, columns.first, columns.start, taps);
+    };
+    return columns.isTaken ? when(site, columns.isTaken, body) : body();
   }
-  nest(site, axes, extents, "block", [&](GpuIndices numbers) {
-    Value column = numbers.back(), first = sharers > 1 ? numbers[0] : x.constant(0);
-    SmallVector<Taps> weights;
+  const std::string name = typeOf(op.getResult()).getAxes()[columns.across].name;
+  nest(site, {name}, {x.constant(columns.width)}, "block", [&](GpuIndices numbers) {
+    SmallVector<ColumnTaps> taps;
     for (int64_t group = 0; group < groups; ++group)
-      weights.push_back(tapsOf(site, op, column, group, taps));
-    Value start = x.toIndex(s.cast(element(site, op.getStart(), column), b.getI64Type()));
-    loop(site, first, part.count[columns.down], sharers, {}, [&](Value row, ValueRange) {
-      SmallVector<Value> at;
-      for (int64_t axis = 0; axis < type.getRank(); ++axis)
-        at.push_back(part.low[axis] ? part.low[axis] : x.constant(0));
-      at[columns.down] = x.add(at[columns.down], row);
-      SmallVector<Value> inner(at);
-      at[columns.across] = column;
-      SmallVector<int64_t> counts = vectorOf(op.getResult()), box(counts);
-      box[columns.across] = tapsTogether;
-      SmallVector<Value> sums(static_cast<size_t>(columns.channels), s.zero(b.getI32Type()));
-      for (auto [group, each] : llvm::enumerate(weights)) {
-        inner[columns.across] =
-            x.add(start, x.constant(static_cast<int64_t>(group) * tapsTogether));
-        const SmallVector<Value> read = elements(site, op.getInput(), inner, box);
-        for (int64_t channel = 0; channel < columns.channels; ++channel) {
-          SmallVector<Value> four;
-          for (int64_t tap = 0; tap < tapsTogether; ++tap)
-            four.push_back(read[static_cast<size_t>(tap * columns.channels + channel)]);
-          Value bytes = call(site, "pst_bytes", b.getI32Type(), four);
-          Value &sum = sums[static_cast<size_t>(channel)];
-          sum = call(site, "pst_weigh", b.getI32Type(),
-                     {sum, each.low, each.middle, each.high, bytes});
-        }
-      }
-      for (Value &sum : sums)
-        sum = call(site, "pst_pillow", type.getElementType(), sum);
-      save(site, sums, to, at, counts);
-      return SmallVector<Value>();
-    });
+      taps.push_back(tapsOf(site, op, numbers[0], group, count));
+    fillColumn(site, columns, to, part, numbers[0], x.constant(0), startOf(site, op, numbers[0]),
+               taps);
   });
 }
 
-bool penstock::conversion::fillColumns(const GpuSite &site, Value tensor, const GpuBuffer &to,
+bool penstock::conversion::fillColumns(const GpuSite &around, const GpuSite &site,
+                                       const Columns &columns, const GpuBuffer &to,
                                        const GpuPart &part, llvm::function_ref<void()> byElements) {
-  auto columns = columnsOf(site, tensor, part);
-  if (!columns)
+  ResampleOp op = columns.op;
+  if (!isCopied(site, columns.read))
     return false;
   auto [ctx, b, x, s] = site.parts();
-  Value taps = extent(site, columns->op.getWeights(), 1);
+  Value taps = extent(site, op.getWeights(), 1);
   std::function<void(int64_t)> upTo = [&](int64_t groups) {
     if (groups > mostGroups)
       return byElements();
@@ -174,7 +226,7 @@ bool penstock::conversion::fillColumns(const GpuSite &site, Value tensor, const 
     {
       IndexMath::Scope scope(x);
       b.setInsertionPointToStart(doesFit.thenBlock());
-      ::fillColumns(site, *columns, to, part, groups);
+      fillGroups(around, site, columns, to, part, groups);
     }
     IndexMath::Scope scope(x);
     b.setInsertionPointToStart(doesFit.elseBlock());

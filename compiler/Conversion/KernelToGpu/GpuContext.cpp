@@ -16,6 +16,8 @@ GpuContext::GpuContext(KernelOp kernel, func::FuncOp function, int64_t &nextChec
   auto mapping = kernel.getSchedule()->getAs<StringAttr>("mapping");
   launch.mapping = mapping ? mapping : b.getStringAttr("block");
   launch.threads = kernel.getSchedule()->getAs<IntegerAttr>("threads").getInt();
+  if (auto resident = kernel.getSchedule()->getAs<IntegerAttr>("resident"))
+    launch.resident = resident.getInt();
   b.setInsertionPointToStart(&function.getBody().front());
 }
 

@@ -228,6 +228,41 @@ void GpuCopies::copyInto(const GpuSite &site, const Copy &copy, const GpuBuffer 
   planes(0, x.constant(0), elementOffset(site, from, copy.low));
 }
 
+/// What does not fit is left out, and what is not wanted.
+void GpuCopies::copyTable(const GpuSite &site, Reads &reads, Value input, ArrayRef<RowRange> box,
+                          Value isWanted) {
+  auto [ctx, b, x, s] = site.parts();
+  const Copy table = layOut(site, input, box, tablesEnd);
+  reads.tables[input] = place(site, table);
+  const GpuBuffer &to = reads.tables[input];
+  Value isCopied = fits(site, table.end);
+  if (isWanted) {
+    reads.ofManyTaps.insert(input);
+    isCopied = x.both(isWanted, isCopied);
+  }
+  if (auto known = IndexMath::constantOf(isCopied); !known)
+    when(site, isCopied, [&] { copyInto(site, table, to); });
+  else if (*known)
+    copyInto(site, table, to);
+  Value end = rounded(site, table.end, wordBytes);
+  tablesEnd = isWanted ? b.create<arith::SelectOp>(site.loc, isWanted, end, tablesEnd) : end;
+}
+
+/// Whether threads hold their columns' taps while rows of the value are made.
+static std::optional<Columns> columnsOfTiles(const GpuSite &site, Value value,
+                                             ArrayRef<int64_t> tiled) {
+  auto [ctx, b, x, s] = site.parts();
+  GpuPart some = {};
+  some.low.resize(typeOf(value).getRank());
+  some.count.resize(typeOf(value).getRank());
+  for (auto [number, axis] : llvm::enumerate(tiled)) {
+    some.low[axis] = x.constant(0);
+    some.count[axis] = x.constant(number == 0 ? 2 : 1); // rows first
+  }
+  auto columns = columnsOf(site, value, some);
+  return columns && isHeld(site, *columns) ? columns : std::nullopt;
+}
+
 void GpuCopies::copyTables(const GpuSite &site, Value value, ArrayRef<int64_t> tiled) {
   auto [ctx, b, x, s] = site.parts();
   if (!tablesEnd)
@@ -236,7 +271,9 @@ void GpuCopies::copyTables(const GpuSite &site, Value value, ArrayRef<int64_t> t
   if (found == readBy.end())
     return;
   Reads &reads = found->second;
+  auto columns = columnsOfTiles(site, value, tiled);
   Ranges known;
+  Row row{0, {}, {}};
   for (auto &[input, box] : reads.boxes.inputs) {
     SmallVector<RowRange> ranges;
     SmallVector<Value> counts(box.movesWith.size());
@@ -249,81 +286,16 @@ void GpuCopies::copyTables(const GpuSite &site, Value value, ArrayRef<int64_t> t
     }
     if (ranges.size() < box.movesWith.size()) {
       reads.rows.push_back(input);
-      rowOf(site, input, counts); // is known to all tiles then
+      row = rowOf(site, input, counts); // is known to all tiles then
       continue;
     }
-    const Copy table = layOut(site, input, ranges, tablesEnd);
-    reads.tables[input] = place(site, table);
-    const GpuBuffer &to = reads.tables[input];
-    Value doesFit = fits(site, table.end);
-    if (auto known = IndexMath::constantOf(doesFit); !known)
-      when(site, doesFit, [&] { copyInto(site, table, to); });
-    else if (*known)
-      copyInto(site, table, to);
-    tablesEnd = rounded(site, table.end, wordBytes);
+    const bool isOfTaps =
+        columns && (input == columns->op.getWeights() || input == columns->op.getStart());
+    copyTable(site, reads, input, ranges, isOfTaps ? hasManyTaps(site, *columns) : Value());
   }
-}
-
-void GpuCopies::fill(const GpuSite &site, Value value, int64_t rowAxis, const GpuPart &part,
-                     const GpuBuffer &to) const {
-  auto [ctx, b, x, s] = site.parts();
-  auto found = readBy.find(value);
-  if (found == readBy.end())
-    return conversion::fill(site, value, to, part);
-  const Reads &reads = found->second;
-  if (reads.rows.empty())
-    return fillSome(site, reads, value, part, to);
-  auto partOf = [&](RowRange rows) {
-    GpuPart now = part;
-    now.low[rowAxis] = rows.low;
-    now.count[rowAxis] = x.sub(rows.high, rows.low);
-    return now;
-  };
-  auto endOf = [&](RowRange rows) {
-    return layOutRows(site, reads, value, partOf(rows)).back().end;
-  };
-  const RowRange all{part.low[rowAxis], x.add(part.low[rowAxis], part.count[rowAxis])};
-  // All at once where a single row does not fit.
-  auto isDone = [&](RowRange rows) -> Value {
-    Value alone = endOf({rows.low, x.add(rows.low, x.constant(1))});
-    return b.create<arith::OrIOp>(site.loc, fits(site, endOf(rows)),
-                                  x.compare(arith::CmpIPredicate::sgt, alone, x.constant(room)));
-  };
-  inSteps(site, all, isDone, [&](RowRange now) { fillSome(site, reads, value, partOf(now), to); });
-}
-
-/// From copies where they fit, which are made here unless they are tables.
-void GpuCopies::fillSome(const GpuSite &site, const Reads &reads, Value value, const GpuPart &part,
-                         const GpuBuffer &to) const {
-  auto [ctx, b, x, s] = site.parts();
-  const SmallVector<Copy> copies = layOutRows(site, reads, value, part);
-  auto fromCopies = [&] {
-    GpuBuffers copied = *site.tile;
-    GpuSite inCopy = site;
-    inCopy.tile = &copied;
-    for (auto &[input, buffer] : reads.tables)
-      copied[input] = buffer;
-    for (const Copy &one : copies) {
-      copied[one.input] = place(site, one);
-      copyInto(site, one, copied[one.input]);
-    }
-    if (!copies.empty())
-      barrier(site); // for whoever reads the copies
-    conversion::fill(inCopy, value, to, part);
-    if (!copies.empty())
-      barrier(site); // the next ones go where these were
-  };
-  Value doFit = fits(site, copies.empty() ? tablesEnd : copies.back().end);
-  if (auto known = IndexMath::constantOf(doFit))
-    return *known ? fromCopies() : conversion::fill(site, value, to, part);
-  auto op = b.create<scf::IfOp>(site.loc, doFit, /*withElseRegion=*/true);
-  OpBuilder::InsertionGuard guard(b);
-  {
-    IndexMath::Scope scope(x);
-    b.setInsertionPointToStart(op.thenBlock());
-    fromCopies();
-  }
-  IndexMath::Scope scope(x);
-  b.setInsertionPointToStart(op.elseBlock());
-  conversion::fill(site, value, to, part);
+  // One input, of rows that lie a stride apart.
+  if (reads.rows.size() == 1 && row.stride && row.outer == 1)
+    reads.together = movedBy(
+        site, "pst_times", x.sub(x.constant(room), tablesEnd),
+        x.mul(row.stride, x.constant(scalarBytes(typeOf(reads.rows.front()).getElementType()))));
 }

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "compiler/Analysis/InputBoxes.h"
-#include "compiler/Conversion/KernelToGpu/GpuLoops.h"
+#include "compiler/Conversion/KernelToGpu/GpuColumns.h"
 #include "compiler/Conversion/KernelToGpu/GpuTiles.h"
 
 namespace penstock::conversion {
@@ -34,8 +34,10 @@ private:
   struct Reads {
     analysis::InputBoxes boxes;
     GpuBuffers tables;
-    llvm::SmallVector<mlir::Value> rows; ///< inputs of which each tile has its own
-    Ranges same;                         ///< for all tiles
+    llvm::DenseSet<mlir::Value> ofManyTaps; ///< tables that are copied only then: threads hold taps
+    llvm::SmallVector<mlir::Value> rows;    ///< inputs of which each tile has its own
+    Ranges same;                            ///< for all tiles
+    mlir::Value together = {};              ///< rows of it that fit; null: that depends on which
   };
   /// Elements side by side, copied in words; none where elements are copied one by one.
   struct Row {
@@ -61,8 +63,15 @@ private:
                      mlir::Value begin);
   llvm::SmallVector<Copy> layOutRows(const GpuSite &site, const Reads &reads, mlir::Value value,
                                      const GpuPart &part) const;
-  void fillSome(const GpuSite &site, const Reads &reads, mlir::Value value, const GpuPart &part,
-                const GpuBuffer &to) const;
+  using Held = std::optional<Columns>;
+  bool isTogether(const GpuSite &site, const Reads &reads, mlir::Value value, int64_t rowAxis,
+                  const GpuPart &part) const;
+  void fillFromCopies(const GpuSite &site, const Reads &reads, const Held &columns,
+                      mlir::Value value, const GpuPart &part, const GpuBuffer &to) const;
+  void fillSome(const GpuSite &site, const Reads &reads, const Held &columns, mlir::Value value,
+                const GpuPart &part, const GpuBuffer &to) const;
+  void copyTable(const GpuSite &site, Reads &reads, mlir::Value input, llvm::ArrayRef<RowRange> box,
+                 mlir::Value isWanted);
   GpuBuffer place(const GpuSite &site, const Copy &copy) const;
   void copyInto(const GpuSite &site, const Copy &copy, const GpuBuffer &to) const;
   mlir::Value fits(const GpuSite &site, mlir::Value end) const;

@@ -9,6 +9,8 @@
 namespace penstock::conversion {
 
 mlir::Value element(const GpuSite &site, mlir::Value tensor, GpuIndices at);
+/// What a sum of products with weights of 22 bits starts from (`pst_pillow` ends it).
+mlir::Value pillowSum(const GpuSite &site);
 
 //===--- GpuVectors.cpp: a box of elements, `counts` along each axis from `at` on, row-major
 //---===//
@@ -36,14 +38,6 @@ bool mayRun(mlir::Type type);
 int64_t stripAxisOf(mlir::Value tensor);
 /// Makes all of a value in strips, if the schedule says so and rows of `to` are dense.
 bool fillStrips(const GpuSite &site, mlir::Value tensor, const GpuBuffer &to);
-
-//===--- GpuColumns.cpp: resampling along rows ---===//
-
-struct GpuPart;
-/// Makes `part` of a value a column for each thread, if that is how it goes; with more taps than a
-/// thread holds, `byElements` emits what makes it.
-bool fillColumns(const GpuSite &site, mlir::Value tensor, const GpuBuffer &to, const GpuPart &part,
-                 llvm::function_ref<void()> byElements);
 
 //===--- a function for each op ---===//
 

@@ -125,11 +125,9 @@ static void fillBoxes(const GpuSite &site, Value tensor, const GpuBuffer &to, co
 void penstock::conversion::fill(const GpuSite &around, Value tensor, const GpuBuffer &to,
                                 const GpuPart &part) {
   const GpuSite site = around.of(tensor);
-  auto boxes = [&] { fillBoxes(site, tensor, to, part); };
-  if ((part.count.empty() && fillStrips(site, tensor, to)) ||
-      fillColumns(site, tensor, to, part, boxes))
+  if (part.count.empty() && fillStrips(site, tensor, to))
     return;
-  boxes();
+  fillBoxes(site, tensor, to, part);
 }
 
 void penstock::conversion::barrier(const GpuSite &site) {

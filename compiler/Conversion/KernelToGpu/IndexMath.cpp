@@ -48,6 +48,18 @@ template <typename Op> Value IndexMath::make(Value a, Value c) const {
   return remember(key, settle(b.createOrFold<Op>(loc, a, c)));
 }
 
+/// What a sum adds up.
+static SmallVector<Value> addendsOf(Value number) {
+  SmallVector<Value> addends;
+  while (auto sum = number.getDefiningOp<arith::AddIOp>()) {
+    addends.push_back(sum.getRhs());
+    number = sum.getLhs();
+  }
+  addends.push_back(number);
+  std::reverse(addends.begin(), addends.end());
+  return addends;
+}
+
 Value IndexMath::add(Value a, Value c) const {
   if (constantOf(a)) // folds look to the right
     std::swap(a, c);
@@ -60,9 +72,25 @@ Value IndexMath::sub(Value a, Value c) const {
     return add(a, constant(-*amount));
   if (a == c)
     return constant(0);
-  if (auto sum = a.getDefiningOp<arith::AddIOp>(); sum && sum.getLhs() == c)
-    return sum.getRhs();
-  return make<arith::SubIOp>(a, c);
+  // What both sums have is in neither: x + k + low - (x + low) is k.
+  SmallVector<Value> left = addendsOf(a), right = addendsOf(c);
+  const size_t all = right.size();
+  llvm::erase_if(right, [&](Value addend) {
+    auto *both = llvm::find(left, addend);
+    if (both == left.end())
+      return false;
+    left.erase(both);
+    return true;
+  });
+  if (right.size() == all)
+    return make<arith::SubIOp>(a, c);
+  auto sum = [&](ArrayRef<Value> addends) {
+    Value made = constant(0);
+    for (Value addend : addends)
+      made = add(made, addend);
+    return made;
+  };
+  return right.empty() ? sum(left) : make<arith::SubIOp>(sum(left), sum(right));
 }
 Value IndexMath::mul(Value a, Value c) const {
   if (constantOf(a) && !constantOf(c))

@@ -63,6 +63,12 @@ Value ThreadTarget::ofPillowSum(Value sum, Type type) const {
   return call(site, "pst_pillow", type, sum);
 }
 
+/// A half of 22-bit weights: what is rounded at the end.
+Value penstock::conversion::pillowSum(const GpuSite &site) {
+  auto [ctx, b, x, s] = site.parts();
+  return s.constant(b.getI32IntegerAttr(1 << 21), b.getI32Type());
+}
+
 //===--- places ------------------------------------------------------------===//
 
 Value ThreadTarget::scalarPlace(Value scalar) const { return asIndex(site, scalar); }

@@ -28,7 +28,7 @@ struct ThreadTarget {
   Number unary(pipe::UnaryKind kind, Number x) const { return site.s.unary(kind, x); }
   Number binary(pipe::BinaryKind kind, Number x, Number y) const;
   Number cast(Number x, mlir::Type type, pipe::CastMode mode) const;
-  Number pillowSum() const { return site.s.zero(site.ctx.b.getI32Type()); }
+  Number pillowSum() const { return conversion::pillowSum(site); }
   Number ofPillowSum(Number sum, mlir::Type type) const;
 
   Place place(int64_t number) const { return site.x.constant(number); }

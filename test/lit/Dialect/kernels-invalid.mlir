@@ -171,7 +171,25 @@ pipe.kernel @k "pixels" schedule {mapping = "grid"} {
 
 // -----
 
-// expected-error @below {{has a schedule with `lanes`; known are `level`, `streaming`, `row_tile`, `mapping`, `threads`, `tile`, `rows` and `copied`}}
+// kernel, C2.
+// expected-error @below {{has a schedule with `resident`, which needs a `mapping`}}
+pipe.kernel @k "pixels" schedule {resident = 4 : i64} {
+^bb0(%x: !pipe.tensor<u8[w=4]>):
+  pipe.return %x : !pipe.tensor<u8[w=4]>
+}
+
+// -----
+
+// kernel, C2.
+// expected-error @below {{has the schedule `resident = 33 : i64`; 1 to 32 blocks are on a multiprocessor at once, as i64}}
+pipe.kernel @k "pixels" schedule {mapping = "grid", threads = 64 : i64, resident = 33 : i64} {
+^bb0(%x: !pipe.tensor<u8[w=4]>):
+  pipe.return %x : !pipe.tensor<u8[w=4]>
+}
+
+// -----
+
+// expected-error @below {{has a schedule with `lanes`; known are `level`, `streaming`, `row_tile`, `mapping`, `threads`, `resident`, `tile`, `rows` and `copied`}}
 pipe.kernel @k "pixels" schedule {lanes = 16 : i64} {
 ^bb0(%x: !pipe.tensor<u8[w=4]>):
   pipe.return %x : !pipe.tensor<u8[w=4]>

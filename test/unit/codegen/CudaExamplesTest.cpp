@@ -263,19 +263,21 @@ pipeline copies(a: path, b: path, c: path, d: path) {
 }
 
 // A column for each thread: of few and many taps, weights below 0, one to four channels, pictures
-// narrower and wider than a block.
+// narrower and wider than a block, and rows that are copied in several steps.
 TEST(CudaPasses, Columns) {
   const std::string text = R"(
 pipe 1
 use vision
-pipeline columns(a: path, b: path, c: path) {
-  for row in raw(gray = column(a, u8[h = 30, w = 90]), rgb = column(b, u8[h = 33, w = 90, c = rgb]), four = column(c, u8[h = 26, w = 70, c = 4]))
+pipeline columns(a: path, b: path, c: path, d: path) {
+  for row in raw(gray = column(a, u8[h = 30, w = 90]), rgb = column(b, u8[h = 33, w = 90, c = rgb]), four = column(c, u8[h = 26, w = 70, c = 4]),
+                 broad = column(d, u8[h = 60, w = 400, c = rgb]))
   let left = draw int(0 .. 13)
   let some = row.rgb[w = left .. left + 70]
   batch 2 {
     output taps_3: u8[n, h, w, c] = row.rgb |> resize(20, 100)
     output taps_4: u8[n, c, h, w] = some |> flip(w) if chance(0.5) |> resize(20, 45)
     output taps_6: u8[n, h, w, c] = some |> resize(20, 24)
+    output turned: u8[n, h, w, c] = some |> flip(h) |> resize(20, 24)
     output taps_18: u8[n, h, w, c] = some |> resize(20, 16, bicubic)
     output below_0: u8[n, h, w, c] = some |> resize(20, 64, bicubic)
     output further: u8[n, h, w, c] = some |> resize(20, 60, lanczos)
@@ -283,6 +285,7 @@ pipeline columns(a: path, b: path, c: path) {
     output narrow: u8[n, h, w, c] = row.rgb |> resize(20, 12, box)
     output gray: u8[n, h, w] = row.gray |> resize(20, 70)
     output four: u8[n, h, w, c] = row.four |> resize(20, 48)
+    output steps: u8[n, h, w, c] = row.broad |> resize(30, 64)
   }
 }
 )";

@@ -176,7 +176,7 @@ TEST(CudaHeader, FourProductsAreThoseOfIntegers) {
     }
     auto [a, b, c, d] = weights;
     EXPECT_EQ(static_cast<uint32_t>(cuda::pst_weigh(
-                  sum, cuda::pst_low_bytes(a, b, c, d), cuda::pst_middle_bytes(a, b, c, d),
+                  sum, cuda::pst_first_halves(a, b, c, d), cuda::pst_last_halves(a, b, c, d),
                   cuda::pst_high_bytes(a, b, c, d),
                   cuda::pst_bytes(bytes[0], bytes[1], bytes[2], bytes[3]))),
               right);

@@ -126,6 +126,8 @@ const Planted kernels[] = {
     {"words",
      "const u32 x = 0x80FF017Fu, y = 0x01020304u; i32 good = __dp4a((i32)x, (i32)y, 10) == 10 - "
      "128 - 2 + 3 + 508;"
+     "good &= __dp2a_lo(x, y, 10u) == 10u + 4 * 383 + 3 * 33023; good &= __dp2a_hi(x, y, 10u) == "
+     "10u + 2 * 383 + 33023;"
      "good &= __dp4a(x, y, 10u) == 10u + 128 + 510 + 3 + 508; good &= __byte_perm(x, y, 0x7430u) "
      "== 0x0104807Fu;"
      "good &= __byte_perm(x, y, 0x8B9Au) == 0x00FF00FFu; good &= __funnelshift_r(x, y, 8) == "

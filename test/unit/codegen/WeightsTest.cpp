@@ -111,8 +111,8 @@ TEST(Weights, EqualPillowsToTheLastOf22Bits) {
   }
 }
 
-/// So that the products of a GPU can take them apart into three bytes (codegen/cuda/penstock.cuh,
-/// pst_weigh).
+/// So that the products of a GPU can take them apart into 16 bits and a byte
+/// (codegen/cuda/penstock.cuh, pst_weigh).
 TEST(Weights, HaveTwentyFourBits) {
   const Filter filters[] = {
       {"box", 0.5, [](double x) { return x > -0.5 && x <= 0.5 ? 1.0 : 0; }},
