@@ -306,6 +306,39 @@ template <int length, typename T, int count> PST_INLINE void pst_put_row(T *to, 
 
 /// Returns the bytes of a place behind a boundary of 16.
 template <typename T> PST_INLINE i64 pst_behind_word(const T *from, i64 at) { return (i64)((u64)(from + at) % 16); }
+/// Copies a word into shared memory. It may be on its way until pst_copied(): none waits for another one, or takes registers.
+PST_INLINE void pst_copy(pst_quad *to, const pst_quad *from) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((u32)__cvta_generic_to_shared(to)), "l"(from) : "memory");
+#else
+  *to = *from;
+#endif
+}
+/// Waits for the words that this thread copies; a barrier is behind it.
+PST_INLINE void pst_copied() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
+}
+/// All threads of a block copy rows of `count` numbers into shared memory, where they are dense: in words of 16 bytes around them
+/// if they are here, too. They lie as far behind a boundary of 16 there as here.
+template <typename T> PST_INLINE void pst_copy_table(T *to, const T *from, i64 at, i64 rows, i64 count, i64 stride) {
+  from += at;
+  const u32 all = (u32)rows * (u32)count;
+  if (stride == count) {
+    const u32 off = (u32)(u64)from % 16, words = (off + all * sizeof(T) + 15) / 16;
+    const pst_quad *here = (const pst_quad *)((const u8 *)from - off);
+    pst_quad *there = (pst_quad *)((u8 *)to - off);
+#pragma unroll 1
+    for (u32 word = threadIdx.x; word < words; word += blockDim.x)
+      pst_copy(there + word, here + word);
+    pst_copied();
+  } else {
+#pragma unroll 1
+    for (u32 i = threadIdx.x; i < all; i += blockDim.x)
+      to[i] = from[i / (u32)count * stride + i % (u32)count];
+  }
+}
 /// Returns how many times `size`, more than 0, is in `room`, bytes of shared memory.
 PST_INLINE i64 pst_times(i64 room, i64 size) { return room < size ? 0 : (i64)((u32)room / (u32)size); }
 /// All threads of a block copy rows of `count` neighbours into shared memory, a warp each, in words of 16 bytes around them.
@@ -321,17 +354,13 @@ PST_INLINE void pst_copy_rows(T *to, i64 to_at, const T *from, i64 from_at, i64 
     pst_quad *there = (pst_quad *)((u8 *)(to + to_at + row * (u32)to_stride) - off) + lane;
 #pragma unroll 1
     for (i32 left = (i32)(words - lane); left > 0; left -= 4 * 32, here += 4 * 32, there += 4 * 32) {
-      pst_quad loaded[4]; // none waits for another one
 #pragma unroll
       for (i32 i = 0; i < 4; ++i)
         if (left > 32 * i)
-          loaded[i] = here[32 * i];
-#pragma unroll
-      for (i32 i = 0; i < 4; ++i)
-        if (left > 32 * i)
-          there[32 * i] = loaded[i];
+          pst_copy(there + 32 * i, here + 32 * i);
     }
   }
+  pst_copied();
 }
 
 //===--- integers: they wrap, and a divisor 0 gives 0 ------------------------===//

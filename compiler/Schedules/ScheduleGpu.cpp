@@ -30,9 +30,6 @@ static constexpr int64_t warpsFrom = 64, blocksFrom = 2048;
 /// What a multiprocessor of today has; of shared memory, each block takes some bytes more.
 static constexpr int64_t multiprocessorBytes = 228 << 10, reservedBytes = 1024,
                          multiprocessorRegisters = 65536;
-/// Registers that a thread which has a column makes do with, spilling few: where tiles are of rows
-/// alone and of one output, and where not. Elsewhere compilers decide.
-static constexpr int64_t registersOfRows = 56, registersOfOthers = 72;
 /// More results keep the warps of a block busy.
 static constexpr int64_t resultsForBlocks = 8;
 
@@ -102,14 +99,32 @@ static int64_t threadsFor(int64_t columns, int64_t most) {
   return best;
 }
 
+/// Registers that a thread which has a column makes do with: ptxas spills none, and left alone
+/// takes twice as many, or spills some for one block more.
+static int64_t registersOf(KernelOp kernel, DictionaryAttr tile) {
+  int64_t stored = 0;
+  kernel.walk([&](Operation *op) {
+    stored += op->getAttr("schedule") == StringAttr::get(op->getContext(), "shared");
+  });
+  const auto pictures = llvm::count_if(kernel.getBody().getArgumentTypes(), [](Type type) {
+    auto tensor = llvm::dyn_cast<NamedTensorType>(type);
+    return tensor && isUnsigned(tensor.getElementType()) && tensor.getElementType().isInteger(8);
+  });
+  if (pictures > 1)
+    return 112;
+  if (stored > 1)
+    return 72;
+  const bool isOfRows = tile.getAs<DictionaryAttr>("tile").size() == 1 &&
+                        kernel.getBody().front().getTerminator()->getNumOperands() == 1;
+  return isOfRows ? 56 : 80;
+}
+
 /// Of those that shared memory has room for, as many blocks as leave each thread its registers.
 static int64_t residentBlocks(KernelOp kernel, DictionaryAttr tile, int64_t threads,
                               int64_t shared) {
-  const bool isOfRows = tile.getAs<DictionaryAttr>("tile").size() == 1 &&
-                        kernel.getBody().front().getTerminator()->getNumOperands() == 1;
-  const int64_t registers = isOfRows ? registersOfRows : registersOfOthers;
-  return std::max<int64_t>(1, std::min(multiprocessorBytes / (shared + reservedBytes),
-                                       multiprocessorRegisters / (threads * registers)));
+  return std::max<int64_t>(
+      1, std::min(multiprocessorBytes / (shared + reservedBytes),
+                  multiprocessorRegisters / (threads * registersOf(kernel, tile))));
 }
 
 namespace {

@@ -86,10 +86,9 @@ std::optional<Columns> penstock::conversion::columnsOf(const GpuSite &site, Valu
 }
 
 /// Those of a group of taps; what lies behind the last one weighs nothing.
-static ColumnTaps tapsOf(const GpuSite &site, ResampleOp op, Value column, int64_t group,
+static ColumnTaps tapsOf(const GpuSite &site, const GpuBuffer &buffer, Value column, int64_t group,
                          Value count) {
   auto [ctx, b, x, s] = site.parts();
-  const GpuBuffer &buffer = *site.bufferOf(op.getWeights());
   Value at = elementOffset(site, buffer, {column, x.constant(0)});
   SmallVector<Value> weights;
   for (int64_t tap = 0; tap < tapsTogether; ++tap)
@@ -122,7 +121,33 @@ static int64_t sharersOf(const GpuSite &site, const Columns &columns) {
   return std::max<int64_t>(1, site.ctx.launch.threads / columns.width);
 }
 
-void penstock::conversion::holdTaps(const GpuSite &site, Columns &columns) {
+/// Copies the taps that threads hold to where rows will lie, so that each word is read once, from
+/// neighbours' sectors too; nothing where there is no room.
+static std::optional<GpuBuffer> copyTaps(const GpuSite &site, const Columns &columns,
+                                         const GpuBuffer &to, Value count) {
+  auto [ctx, b, x, s] = site.parts();
+  auto rows = to.memory.getDefiningOp<memref::ViewOp>();
+  const int64_t most = columns.width * mostGroups * tapsTogether;
+  constexpr int64_t wordsAround = 2 * 16, weightBytes = 4;
+  auto bytes = rows ? IndexMath::constantOf(rows.getSizes()[0]) : std::nullopt;
+  if (!bytes || *bytes < most * weightBytes + wordsAround)
+    return std::nullopt;
+  const GpuBuffer &from = *site.bufferOf(ResampleOp(columns.op).getWeights());
+  Value first = elementOffset(site, from, {x.constant(0), x.constant(0)});
+  auto type = MemRefType::get({ShapedType::kDynamic}, b.getI32Type(), MemRefLayoutAttrInterface(),
+                              llvm::cast<MemRefType>(to.memory.getType()).getMemorySpace());
+  Value behind = call(site, "pst_behind_word", b.getIndexType(), {from.memory, first});
+  GpuBuffer taps;
+  taps.memory = b.create<memref::ViewOp>(site.loc, type, rows.getSource(),
+                                         x.add(behind, rows.getByteShift()), x.constant(most));
+  taps.strides = {count, x.constant(1)};
+  call(site, "pst_copy_table", {},
+       {taps.memory, from.memory, first, x.constant(columns.width), count, from.strides[0]});
+  barrier(site); // for whoever reads the taps
+  return taps;
+}
+
+bool penstock::conversion::holdTaps(const GpuSite &site, Columns &columns, const GpuBuffer &to) {
   auto [ctx, b, x, s] = site.parts();
   ResampleOp op = columns.op;
   Value thread = b.create<gpu::ThreadIdOp>(site.loc, gpu::Dimension::x),
@@ -137,9 +162,15 @@ void penstock::conversion::holdTaps(const GpuSite &site, Columns &columns) {
     columns.column = columns.isTaken ? x.min(thread, x.constant(columns.width - 1)) : thread;
     columns.first = x.constant(0);
   }
-  Value count = extent(site, op.getWeights(), 1);
+  // With many taps, which are read element by element, none.
+  Value count = b.create<arith::SelectOp>(site.loc, hasManyTaps(site, columns), x.constant(0),
+                                          extent(site, op.getWeights(), 1));
   columns.start = startOf(site, op, columns.column);
-  columns.taps.push_back(tapsOf(site, op, columns.column, 0, count));
+  auto copied = copyTaps(site, columns, to, count);
+  const GpuBuffer &from = copied ? *copied : *site.bufferOf(op.getWeights());
+  for (int64_t group = 0; group < mostGroups; ++group)
+    columns.taps.push_back(tapsOf(site, from, columns.column, group, count));
+  return copied.has_value();
 }
 
 //===--- columns -------------------------------------------------------------===//
@@ -184,33 +215,31 @@ static void fillColumn(const GpuSite &site, const Columns &columns, const GpuBuf
 }
 
 /// Columns that have at most so many groups of taps.
-static void fillGroups(const GpuSite &around, const GpuSite &site, const Columns &columns,
-                       const GpuBuffer &to, const GpuPart &part, int64_t groups) {
+static void fillGroups(const GpuSite &site, const Columns &columns, const GpuBuffer &to,
+                       const GpuPart &part, int64_t groups) {
   auto [ctx, b, x, s] = site.parts();
   ResampleOp op = columns.op;
-  Value count = extent(site, op.getWeights(), 1);
   if (!columns.taps.empty()) {
     auto body = [&] {
-      SmallVector<ColumnTaps> taps(columns.taps);
-      for (int64_t group = 1; group < groups; ++group)
-        taps.push_back(tapsOf(around, op, columns.column, group, count));
-      fillColumn(site, columns, to, part, columns.column, columns.first, columns.start, taps);
+      fillColumn(site, columns, to, part, columns.column, columns.first, columns.start,
+                 ArrayRef(columns.taps).take_front(static_cast<size_t>(groups)));
     };
     return columns.isTaken ? when(site, columns.isTaken, body) : body();
   }
   const std::string name = typeOf(op.getResult()).getAxes()[columns.across].name;
+  Value count = extent(site, op.getWeights(), 1);
   nest(site, {name}, {x.constant(columns.width)}, "block", [&](GpuIndices numbers) {
     SmallVector<ColumnTaps> taps;
     for (int64_t group = 0; group < groups; ++group)
-      taps.push_back(tapsOf(site, op, numbers[0], group, count));
+      taps.push_back(tapsOf(site, *site.bufferOf(op.getWeights()), numbers[0], group, count));
     fillColumn(site, columns, to, part, numbers[0], x.constant(0), startOf(site, op, numbers[0]),
                taps);
   });
 }
 
-bool penstock::conversion::fillColumns(const GpuSite &around, const GpuSite &site,
-                                       const Columns &columns, const GpuBuffer &to,
-                                       const GpuPart &part, llvm::function_ref<void()> byElements) {
+bool penstock::conversion::fillColumns(const GpuSite &site, const Columns &columns,
+                                       const GpuBuffer &to, const GpuPart &part,
+                                       llvm::function_ref<void()> byElements) {
   ResampleOp op = columns.op;
   if (!isCopied(site, columns.read))
     return false;
@@ -226,7 +255,7 @@ bool penstock::conversion::fillColumns(const GpuSite &around, const GpuSite &sit
     {
       IndexMath::Scope scope(x);
       b.setInsertionPointToStart(doesFit.thenBlock());
-      fillGroups(around, site, columns, to, part, groups);
+      fillGroups(site, columns, to, part, groups);
     }
     IndexMath::Scope scope(x);
     b.setInsertionPointToStart(doesFit.elseBlock());

@@ -21,7 +21,7 @@ struct Columns {
   mlir::Value read; ///< the tensor in memory of which it reads neighbours in their order
 
   // What a thread holds that has one column, for all rows of a tile: the column, the first row, and
-  // whether it has one; the first group of taps. Null where a thread has several.
+  // whether it has one; its taps. Null where a thread has several.
   mlir::Value column = {}, first = {}, isTaken = {}, start = {};
   llvm::SmallVector<ColumnTaps> taps = {};
 };
@@ -32,12 +32,12 @@ std::optional<Columns> columnsOf(const GpuSite &site, mlir::Value tensor, const 
 bool isHeld(const GpuSite &site, const Columns &columns);
 /// More taps than columns are made of.
 mlir::Value hasManyTaps(const GpuSite &site, const Columns &columns);
-/// Reads what a thread holds.
-void holdTaps(const GpuSite &site, Columns &columns);
+/// Reads what a thread holds, before rows of the value are stored to `to`. Returns whether taps
+/// were copied to where these will lie: a barrier before the first one is the caller's then.
+bool holdTaps(const GpuSite &site, Columns &columns, const GpuBuffer &to);
 /// Makes `part` of a value, whose input is copied, a column for each thread; with many taps,
-/// `byElements` emits what makes it. Of the taps that threads hold, those of more groups are read
-/// `around`. False where what it reads is no copy.
-bool fillColumns(const GpuSite &around, const GpuSite &site, const Columns &columns,
-                 const GpuBuffer &to, const GpuPart &part, llvm::function_ref<void()> byElements);
+/// `byElements` emits what makes it. False where what it reads is no copy.
+bool fillColumns(const GpuSite &site, const Columns &columns, const GpuBuffer &to,
+                 const GpuPart &part, llvm::function_ref<void()> byElements);
 
 } // namespace penstock::conversion

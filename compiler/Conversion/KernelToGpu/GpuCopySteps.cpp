@@ -32,8 +32,9 @@ void GpuCopies::fill(const GpuSite &site, Value value, int64_t rowAxis, const Gp
   if (reads.rows.empty())
     return fillSome(site, reads, {}, value, part, to);
   Held columns = columnsOf(site, value, part);
-  if (columns && isHeld(site, *columns))
-    holdTaps(site.of(value), *columns);
+  auto hold = [&] {
+    return columns && isHeld(site, *columns) && holdTaps(site.of(value), *columns, to);
+  };
   const RowRange all{part.low[rowAxis], x.add(part.low[rowAxis], part.count[rowAxis])};
   if (isTogether(site, reads, value, rowAxis, part)) {
     Value isSome = x.compare(arith::CmpIPredicate::sgt, reads.together, x.constant(0));
@@ -42,6 +43,7 @@ void GpuCopies::fill(const GpuSite &site, Value value, int64_t rowAxis, const Gp
     {
       IndexMath::Scope scope(x);
       b.setInsertionPointToStart(op.thenBlock());
+      hold(); // no row is stored before a barrier behind the first copies
       Value rows = part.count[rowAxis];
       auto steps = b.create<scf::ForOp>(site.loc, x.constant(0), rows, reads.together);
       IndexMath::Scope inStep(x);
@@ -56,6 +58,8 @@ void GpuCopies::fill(const GpuSite &site, Value value, int64_t rowAxis, const Gp
     b.setInsertionPointToStart(op.elseBlock());
     return conversion::fill(site, value, to, part);
   }
+  if (hold())
+    barrier(site); // rows go where the taps were
   auto endOf = [&](RowRange rows) {
     return layOutRows(site, reads, value, partOf(site, part, rowAxis, rows)).back().end;
   };
@@ -86,7 +90,7 @@ void GpuCopies::fillFromCopies(const GpuSite &site, const Reads &reads, const He
   if (!copies.empty())
     barrier(site); // for whoever reads the copies
   auto byElements = [&] { conversion::fill(inCopy, value, to, part); };
-  if (!columns || !fillColumns(site.of(value), inCopy.of(value), *columns, to, part, byElements)) {
+  if (!columns || !fillColumns(inCopy.of(value), *columns, to, part, byElements)) {
     for (Value input : reads.ofManyTaps)
       copied.erase(input);
     byElements();

@@ -4,6 +4,7 @@
 #include "compiler/Conversion/KernelToGpu/ThreadTarget.h"
 #include "compiler/Conversion/KernelToGpu/GpuLoops.h"
 #include "compiler/Conversion/KernelToGpu/GpuScalars.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace penstock::pipe;
@@ -133,7 +134,12 @@ Value ThreadTarget::oneOf(Operation *op, llvm::function_ref<Value()> index, int6
 
 SmallVector<Value> ThreadTarget::accumulate(Value tensor, int64_t axis, ArrayRef<Value> inits,
                                             Step step) const {
-  return loop(
-      site, site.x.constant(0), extent(tensor, axis), 1, inits,
-      [&](Value place, ValueRange sofar) { return step(place, SmallVector<Value>(sofar)); });
+  SmallVector<Value> results =
+      loop(site, site.x.constant(0), extent(tensor, axis), 1, inits,
+           [&](Value place, ValueRange sofar) { return step(place, SmallVector<Value>(sofar)); });
+  // Where blocks share memory, turns one by one: several at once take registers, and few blocks
+  // fit a multiprocessor.
+  if (site.ctx.launch.shared)
+    setUnrolled(results.front().getDefiningOp<scf::ForOp>(), 1);
+  return results;
 }

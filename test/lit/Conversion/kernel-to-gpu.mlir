@@ -167,26 +167,30 @@ pipe.kernel @copies "pixels" schedule {mapping = "tile", threads = 64 : i64, til
   pipe.return %1 : !pipe.tensor<u8[h=64, w=16, c=3]>
 }
 
-// A thread has a column: it reads four weights once for a tile, and goes through the rows of each step; the next four are read
-// when there are any. As many rows as fit are told by how long one is. With more than eight taps, each element is one by itself.
+// A thread has a column: it reads up to eight weights once for a tile, which the block copies to where rows will lie, and goes
+// through the rows of each step. As many rows as fit are told by how long one is. With more taps, each element is one by itself.
 // CHECK-LABEL: func.func @columns
 // CHECK: %[[TOGETHER:.*]] = call @pst_times(
 // CHECK: %[[THREAD:.*]] = gpu.thread_id x
 // CHECK: %[[COLUMN:.*]] = arith.remui %[[THREAD]], %c16
 // CHECK: %[[FIRST:.*]] = arith.divui %[[THREAD]], %c16
-// CHECK-COUNT-4: func.call @pst_tap(
+// CHECK: %[[TAPS:.*]] = memref.view {{.*}} : memref<?xi8, #gpu.address_space<workgroup>> to memref<?xi32, #gpu.address_space<workgroup>>
+// CHECK: func.call @pst_copy_table(%[[TAPS]], %arg{{[0-9]+}}, %c0{{.*}}, %c16
+// CHECK-NEXT: gpu.barrier
+// CHECK-COUNT-4: func.call @pst_tap(%[[TAPS]]
+// CHECK: func.call @pst_high_bytes(
+// CHECK-COUNT-4: func.call @pst_tap(%[[TAPS]]
 // CHECK: func.call @pst_high_bytes(
 // CHECK: scf.for %{{.*}} = %c0{{.*}} to %{{.*}} step %[[TOGETHER]]
 // CHECK: func.call @pst_copy_rows(
 // CHECK-NEXT: gpu.barrier
 // CHECK: arith.cmpi sle, %{{.*}}, %c4
-// CHECK-NOT: func.call @pst_high_bytes(
+// CHECK-NOT: func.call @pst_tap(
 // CHECK: scf.for %{{.*}} = %[[FIRST]] to
 // CHECK-COUNT-12: memref.load {{.*}}pipe.run = array<i64: {{[0-9]+}}, 12,
 // CHECK-COUNT-3: func.call @pst_weigh(
 // CHECK: } else {
 // CHECK: arith.cmpi sle, %{{.*}}, %c8
-// CHECK: func.call @pst_high_bytes(
 // CHECK-COUNT-6: func.call @pst_weigh(
 // CHECK: } else {
 // CHECK-NOT: func.call @pst_weigh(
@@ -200,6 +204,23 @@ pipe.kernel @columns "pixels" schedule {mapping = "tile", threads = 64 : i64, ti
     pipe.yield %m : ui8
   }
   pipe.return %1 : !pipe.tensor<u8[h=64, w=16, c=3]>
+}
+
+// Where rows have no room for taps, each thread reads its own where they lie.
+// CHECK-LABEL: func.func @columns_of_few_rows
+// CHECK-NOT: pst_copy_table
+// CHECK-COUNT-8: func.call @pst_tap{{_*}}(%arg
+// CHECK: func.call @pst_copy_rows{{_*}}(
+// CHECK: return
+pipe.kernel @columns_of_few_rows "pixels" schedule {mapping = "tile", threads = 64 : i64, tile = {h = 8 : i64}, rows = 20 : i64, copied = {inputs = array<i64: 0>, bytes = 8192 : i64}} {
+^bb0(%x: !pipe.tensor<u8[h=64, w=?]>, %weights: !pipe.tensor<i32[w=16, k=?]>, %start: !pipe.tensor<i32[w=16]>):
+  %0 = pipe.resample pillow %x along "w" with %weights, %start {schedule = "shared"} : !pipe.tensor<u8[h=64, w=?]>, !pipe.tensor<i32[w=16, k=?]>, !pipe.tensor<i32[w=16]> -> !pipe.tensor<u8[h=64, w=16]>
+  %1 = pipe.window edge %0 over ["h"] low [0] high [1] : !pipe.tensor<u8[h=64, w=16]> -> !pipe.tensor<u8[h=64, w=16]> {
+  ^bb0(%a: ui8, %b: ui8, %h: i64, %w: i64):
+    %m = pipe.binary max %a, %b : ui8
+    pipe.yield %m : ui8
+  }
+  pipe.return %1 : !pipe.tensor<u8[h=64, w=16]>
 }
 
 // Tables of few taps are no copies where threads could hold them: without a copied picture, elements read them where they lie.

@@ -123,6 +123,11 @@ const Planted kernels[] = {
     {"waits_elsewhere",
      "if (me < 16) __syncthreads(); else if (me < 32) __syncwarp(); out[me] = in[me];",
      "wait at different barriers"},
+    {"copies_tables",
+     "__shared__ pst_quad q[16]; i32 *s = (i32 *)q; pst_copy_table(s + 1, in, 1, 5, 3, 3); "
+     "pst_copy_table(s + 33, in, 1, 5, 3, 7); __syncthreads(); const i32 row = me / 3, k = me % 3; "
+     "if (me < 15 && (s[1 + me] != 2 + (i32)me || s[33 + me] != 2 + row * 7 + k)) total[1] = 1;",
+     ""},
     {"words",
      "const u32 x = 0x80FF017Fu, y = 0x01020304u; i32 good = __dp4a((i32)x, (i32)y, 10) == 10 - "
      "128 - 2 + 3 + 508;"
