@@ -25,8 +25,8 @@ def commit():
 
 
 def chosen(items, count, of=""):
-    """`count` of `items`, which the commit chooses: so all have their turn."""
-    return sorted(items, key=lambda item: hashlib.sha256(f"{commit()} {of} {item}".encode()).digest())[:count]
+    """`count` of `items`, which the commit chooses, wherever the tree lies: so all have their turn."""
+    return sorted(items, key=lambda item: hashlib.sha256(f"{commit()} {of} {item}".replace(ROOT, "").encode()).digest())[:count]
 
 
 def in_turn(items, count, of):
