@@ -21,23 +21,6 @@ static constexpr int64_t mostLanes = 32;
 
 static bool isTensor(Value value) { return llvm::isa<NamedTensorType>(value.getType()); }
 
-/// Returns whether an operation on bytes, or its lowest byte, is one on bytes.
-static bool staysInBytes(Operation &op) {
-  auto isByte = [](Type type) {
-    return llvm::isa<IntegerType>(type) && type.getIntOrFloatBitWidth() <= 8;
-  };
-  if (llvm::isa<ConstantOp, YieldOp>(op) ||
-      (op.getNumResults() == 1 && isByte(op.getResult(0).getType())))
-    return op.getNumRegions() == 0;
-  if (auto cast = llvm::dyn_cast<CastOp>(op))
-    return isByte(cast.getValue().getType()) && llvm::isa<IntegerType>(cast.getResult().getType());
-  auto binary = llvm::dyn_cast<BinaryOp>(op);
-  return binary && llvm::isa<IntegerType>(binary.getType()) &&
-         llvm::is_contained({BinaryKind::add, BinaryKind::sub, BinaryKind::mul, BinaryKind::bit_and,
-                             BinaryKind::bit_or, BinaryKind::bit_xor},
-                            binary.getKind());
-}
-
 namespace {
 class LoopPlanner {
 public:
@@ -71,8 +54,6 @@ private:
     return a.isStatic() && extent <= penstock::analysis::mostChannels;
   }
   bool readsInterleaved(Value tensor, StringRef name) const;
-  bool isOfBytes(Value tensor, llvm::DenseSet<Value> &seen) const;
-  bool isOfWholePixels(Value tensor) const;
   KernelOp kernel;
   const penstock::lane::Features &has;
   StoredValues stored;
@@ -108,47 +89,6 @@ bool LoopPlanner::readsInterleaved(Value tensor, StringRef name) const {
   return false;
 }
 
-/// Returns whether a window or map makes bytes out of bytes that are there, and nothing wider on
-/// the way.
-bool LoopPlanner::isOfBytes(Value tensor, llvm::DenseSet<Value> &seen) const {
-  Operation *op = tensor.getDefiningOp();
-  if (scalarBytes(tensorOf(tensor).getElementType()) != 1)
-    return false;
-  if (!op || stored.inMemory.contains(tensor) || !seen.insert(tensor).second)
-    return true;
-  if (!llvm::isa<WindowOp, MapOp>(op))
-    return false;
-  return llvm::all_of(op->getRegion(0).front(), staysInBytes) &&
-         llvm::all_of(op->getOperands(), [&](Value operand) {
-           return !isTensor(operand) || isOfBytes(operand, seen);
-         });
-}
-
-/// Returns whether windows that have margins, or maps of them, take channels as they lie: vectors
-/// then go through the pixels of a row as through one run.
-bool LoopPlanner::isOfWholePixels(Value tensor) const {
-  auto window = tensor.getDefiningOp<WindowOp>();
-  auto map = tensor.getDefiningOp<MapOp>();
-  if (!window && !map)
-    return false;
-  auto coordinates = (window ? window.getBody() : map.getBody())
-                         .front()
-                         .getArguments()
-                         .take_back(static_cast<size_t>(tensorOf(tensor).getRank()));
-  if (llvm::any_of(coordinates, [](BlockArgument argument) { return !argument.use_empty(); }))
-    return false;
-  if (window)
-    return penstock::analysis::isPlain(window) &&
-           stored.inMemory.contains(penstock::analysis::rootOf(window)) &&
-           penstock::analysis::marginOf(kernel, penstock::analysis::rootOf(window),
-                                        /*asCopy=*/true);
-  return llvm::any_of(map.getInputs(), [&](Value input) { return isOfWholePixels(input); }) &&
-         llvm::all_of(map.getInputs(), [&](Value input) {
-           return tensorOf(input).getAxes() == tensorOf(tensor).getAxes() &&
-                  (stored.inMemory.contains(input) || isOfWholePixels(input));
-         });
-}
-
 /// How rows end: the loops' body is written twice where rows are so short that a last vector of all
 /// lanes would be a quarter more work.
 static Tail tailOf(const Axis &axis, int64_t lanes) {
@@ -179,9 +119,8 @@ LoopsAttr LoopPlanner::loopsFor(Value tensor, ValueRange made) {
   // four registers per value, which hides latency.
   const int64_t across = unroll < 0 && !made.empty() ? squareAxis(made, along, stored, has) : -1;
   int64_t lanes = has.registerBytes / (scalarBytes(type.getElementType()) >= 8 ? 4 : 1);
-  llvm::DenseSet<Value> seen;
-  if (lanes > mostLanes && (made.empty() || (unroll >= 0 && !isOfWholePixels(tensor)) ||
-                            !has.permuteBytes || !isOfBytes(tensor, seen)))
+  if (lanes > mostLanes &&
+      (made.empty() || !has.permuteBytes || !staysInBytes(tensor, unroll >= 0, kernel, stored)))
     lanes = mostLanes;
   if (!made.empty() && unroll < 0 && across < 0 && scalarBytes(type.getElementType()) == 4)
     lanes = fewerLanes(lanes, made, along, stored, has);

@@ -30,6 +30,11 @@ int64_t squareAxis(mlir::ValueRange made, int64_t along, const StoredValues &sto
 int64_t fewerLanes(int64_t lanes, mlir::ValueRange made, int64_t along, const StoredValues &stored,
                    const lane::Features &has);
 
+/// Returns whether bytes become `tensor`, and nothing wider on the way; with channels beside the
+/// lanes, where these are taken as they lie (LoopBytes.cpp).
+bool staysInBytes(mlir::Value tensor, bool hasChannels, pipe::KernelOp kernel,
+                  const StoredValues &stored);
+
 /// Returns whether the conditions `tensor` are comparisons of four bytes, and what they make
 /// together: one register has a lane of ones or zeros for each.
 bool comparesWords(mlir::Value tensor, const StoredValues &stored);
