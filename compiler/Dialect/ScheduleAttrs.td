@@ -165,20 +165,20 @@ def Schedule_ScanAttr : AttrDef<Schedule_Dialect, "Scan"> {
   let genVerifyDecl = 1;
 }
 
-def Schedule_HistogramAttr : AttrDef<Schedule_Dialect, "Histogram"> {
-  let mnemonic = "histogram";
-  let summary = "How a histogram counts";
+def Schedule_TablesAttr : AttrDef<Schedule_Dialect, "Tables"> {
+  let mnemonic = "tables";
+  let summary = "Among how many tables elements are counted, or added up";
   let description = [{
-    Neighbours take turns among so many `tables`, which are added up at the end: a count of the same key need not wait
-    for the one before it.
+    Neighbours take turns among `count` tables, which are added up at the end: what comes to the same place need not
+    wait for the one before it.
 
     Constraints:
 
     - (C1) there are 1 to 8 tables.
 
-    Example: `#schedule.histogram<tables = 4>`
+    Example: `#schedule.tables<count = 4>`
   }];
-  let parameters = (ins "int64_t":$tables);
+  let parameters = (ins "int64_t":$count);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }

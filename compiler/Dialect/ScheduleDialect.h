@@ -70,11 +70,12 @@ mlir::Type computedIn(mlir::Type element);
 ScanAttr scanOf(ScanOp op);
 std::string whyNot(ScanOp op, ScanAttr scan);
 
-//===--- histograms (WholeSchedules.cpp) -------------------------------------------------===//
+//===--- histograms and scatters (WholeSchedules.cpp) ------------------------------------===//
 
-/// Returns the attribute `histogram`; where there is none, one table.
-HistogramAttr histogramOf(HistogramOp op);
-std::string whyNot(HistogramOp op, HistogramAttr histogram);
+/// Returns the attribute `tables`; where there is none, one.
+TablesAttr tablesOf(mlir::Operation *op);
+std::string whyNot(HistogramOp op, TablesAttr tables);
+std::string whyNot(ScatterOp op, TablesAttr tables);
 
 //===--- products (ProductSchedule.cpp) --------------------------------------------------===//
 
@@ -84,7 +85,7 @@ ContractAttr contractOf(ContractOp op);
 std::optional<int64_t> extentOfProduct(ContractOp op, int64_t axis);
 std::string whyNot(ContractOp op, ContractAttr contract);
 
-/// `reduction`, `scan`, `histogram` and `contract` inside of a kernel stand on such ops, and code
+/// `reduction`, `scan`, `tables` and `contract` inside of a kernel stand on such ops, and code
 /// can be made for them.
 mlir::LogicalResult verifyWhole(KernelOp kernel);
 

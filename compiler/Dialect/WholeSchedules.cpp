@@ -119,26 +119,39 @@ std::string penstock::pipe::whyNot(ScanOp op, ScanAttr scan) {
              : "";
 }
 
-//===--- histograms ------------------------------------------------------------------------===//
+//===--- histograms and scatters -----------------------------------------------------------===//
 
-LogicalResult HistogramAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
-                                    int64_t tables) {
-  return tables < 1 || tables > tablesAtMost
-             ? emitError() << "C1: " << tables << " tables; there are 1 to " << tablesAtMost
+LogicalResult TablesAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
+                                 int64_t count) {
+  return count < 1 || count > tablesAtMost
+             ? emitError() << "C1: " << count << " tables; there are 1 to " << tablesAtMost
              : success();
 }
 
-HistogramAttr penstock::pipe::histogramOf(HistogramOp op) {
-  auto stated = op->getAttrOfType<HistogramAttr>("histogram");
-  return stated ? stated : HistogramAttr::get(op.getContext(), 1);
+TablesAttr penstock::pipe::tablesOf(Operation *op) {
+  auto stated = op->getAttrOfType<TablesAttr>("tables");
+  return stated ? stated : TablesAttr::get(op->getContext(), 1);
 }
 
-std::string penstock::pipe::whyNot(HistogramOp op, HistogramAttr histogram) {
-  NamedTensorType in = tensorOf(op.getValue());
-  return histogram.getTables() > 1 &&
-                 (in.getRank() == 0 || !in.isStatic() || !tensorOf(op.getResult()).isStatic())
+/// Of what `values` make in `result`.
+static std::string whyNotInTurns(NamedTensorType values, NamedTensorType result,
+                                 TablesAttr tables) {
+  return tables.getCount() > 1 &&
+                 (values.getRank() == 0 || !values.isStatic() || !result.isStatic())
              ? "C17: neighbours take turns where all extents are known when compiling"
              : "";
+}
+
+std::string penstock::pipe::whyNot(HistogramOp op, TablesAttr tables) {
+  return whyNotInTurns(tensorOf(op.getValue()), tensorOf(op.getResult()), tables);
+}
+
+std::string penstock::pipe::whyNot(ScatterOp op, TablesAttr tables) {
+  NamedTensorType type = tensorOf(op.getResult());
+  if (tables.getCount() > 1 &&
+      (op.getKind() != ScatterKind::sum || !llvm::isa<IntegerType>(type.getElementType())))
+    return "C17: neighbours take turns where they are added up, as integers";
+  return whyNotInTurns(tensorOf(op.getValues()), type, tables);
 }
 
 //===--- on ops ----------------------------------------------------------------------------===//
@@ -161,14 +174,21 @@ static LogicalResult verifyOne(Operation *op, StringRef name, StringRef number, 
                            << text;
 }
 
+static LogicalResult verifyTables(Operation *op) {
+  static constexpr StringRef name = "tables", number = "C17";
+  return llvm::isa<ScatterOp>(op)
+             ? verifyOne<ScatterOp, TablesAttr>(op, name, number, "a `#schedule.tables`")
+             : verifyOne<HistogramOp, TablesAttr>(
+                   op, name, number, "a `#schedule.tables`, of a pipe.histogram or a pipe.scatter");
+}
+
 LogicalResult penstock::pipe::verifyWhole(KernelOp kernel) {
   const auto found = kernel.getBody().walk([](Operation *op) {
     return failed(verifyOne<ReduceOp, ReductionAttr>(
                op, "reduction", "C10", "a `#schedule.reduction`, of a pipe.reduce")) ||
                    failed(verifyOne<ScanOp, ScanAttr>(op, "scan", "C15",
                                                       "a `#schedule.scan`, of a pipe.scan")) ||
-                   failed(verifyOne<HistogramOp, HistogramAttr>(
-                       op, "histogram", "C17", "a `#schedule.histogram`, of a pipe.histogram")) ||
+                   failed(verifyTables(op)) ||
                    failed(verifyOne<ContractOp, ContractAttr>(
                        op, "contract", "C18", "a `#schedule.contract`, of a pipe.contract"))
                ? WalkResult::interrupt()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How reductions, scans, histograms and products go through results and elements.
+// How reductions, scans, histograms, scatters and products go through results and elements.
 #pragma once
 
 #include "compiler/Schedules/LoopPlan.h"
@@ -20,14 +20,16 @@ pipe::ReductionAttr rowsFor(pipe::ReduceOp op, const StoredValues &stored,
 /// How a scan goes (ScanPlan.cpp).
 pipe::ScanAttr scanFor(pipe::ScanOp op, const StoredValues &stored, const lane::Features &has);
 
-/// How a histogram counts (HistogramPlan.cpp).
-pipe::HistogramAttr histogramFor(pipe::HistogramOp op);
+/// Among how many tables neighbours take turns (TablesPlan.cpp).
+pipe::TablesAttr tablesFor(pipe::HistogramOp op);
+pipe::TablesAttr tablesFor(pipe::ScatterOp op);
 
 /// How a matrix product goes (ProductPlan.cpp).
 pipe::ContractAttr contractFor(pipe::ContractOp op, const StoredValues &stored,
                                const lane::Features &has);
 
-/// Writes how a scan, a histogram or a product goes that says nothing yet (WholePlans.cpp).
+/// Writes how a scan, a histogram, a scatter or a product goes that says nothing yet
+/// (WholePlans.cpp).
 void planWhole(mlir::Operation &op, const StoredValues &stored, const lane::Features &has);
 
 //===--- rows that are made when they are read (ReducedRows.cpp) -----------------------===//

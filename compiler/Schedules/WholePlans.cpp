@@ -17,7 +17,8 @@ static void planOne(Operation &op, StringRef name, Plan plan) {
 void penstock::schedules::planWhole(Operation &op, const StoredValues &stored,
                                     const lane::Features &has) {
   planOne<ScanOp>(op, "scan", [&](ScanOp scan) { return scanFor(scan, stored, has); });
-  planOne<HistogramOp>(op, "histogram", histogramFor);
+  planOne<HistogramOp>(op, "tables", [](HistogramOp histogram) { return tablesFor(histogram); });
+  planOne<ScatterOp>(op, "tables", [](ScatterOp scatter) { return tablesFor(scatter); });
   planOne<ContractOp>(op, "contract",
                       [&](ContractOp contract) { return contractFor(contract, stored, has); });
 }

@@ -97,8 +97,10 @@ static ScanAttr forced(ScanOp op, Rng &rng) {
                        isSingle ? 1 : lanes, isSingle ? beside : 1, isAcross && rng.chance(0.5));
 }
 
-static HistogramAttr forced(HistogramOp op, Rng &rng) {
-  return HistogramAttr::get(op.getContext(), rng.between(1, 8));
+template <typename Op>
+  requires std::is_same_v<Op, HistogramOp> || std::is_same_v<Op, ScatterOp>
+static TablesAttr forced(Op op, Rng &rng) {
+  return TablesAttr::get(op.getContext(), rng.between(1, 8));
 }
 
 static ContractAttr forced(ContractOp op, Rng &rng) {
@@ -123,8 +125,9 @@ template <typename Op> static void forceWhole(Op op, StringRef name, Rng &rng) {
       op->setAttr(name, schedule);
 }
 
-/// Reductions, scans, histograms and products go another way, each one that code can be made for;
-/// what else reads and makes what they store is planned again, since that lies elsewhere then.
+/// Reductions, scans, histograms, scatters and products go another way, each one that code can be
+/// made for; what else reads and makes what they store is planned again, since that lies elsewhere
+/// then.
 static void forceWholeOps(KernelOp kernel, Rng &rng) {
   kernel.walk([&](ReduceOp op) {
     op->removeAttr("reduction");
@@ -140,8 +143,12 @@ static void forceWholeOps(KernelOp kernel, Rng &rng) {
     forceWhole(op, "scan", rng);
   });
   kernel.walk([&](HistogramOp op) {
-    op->removeAttr("histogram");
-    forceWhole(op, "histogram", rng);
+    op->removeAttr("tables");
+    forceWhole(op, "tables", rng);
+  });
+  kernel.walk([&](ScatterOp op) {
+    op->removeAttr("tables");
+    forceWhole(op, "tables", rng);
   });
   kernel.walk([&](ContractOp op) {
     op->removeAttr("contract");

@@ -12,6 +12,9 @@ PRODUCT = "output y: f32[n, t, mel] = contract(row.power, row.bank)"
 BANDED = ("output y: f32[n, t, mel] = contract(row.power, map (v in row.bank, i in index(row.bank, freq), j in index(row.bank, mel)) "
           "{ if i / 3 == j and j % 5 != 2 then v else 0.0 })")
 
+VOTES = ("output y: i32[n, k] = scatter(map (k in 0 .. 9) { i32(k) }, map (v in merge(row.tall, h, w)) { if v > 99 then i32(v) else i32(0) }, "
+         "k = map (i in index(merge(row.tall, h, w), h)) { i % 11 })")
+
 # (the decision, a pipeline's lines, its form in the text of the schedule, the form that replaces it).
 DECISIONS = [
     ("lanes", "output y: f32[n, h, w] = map (v in row.b) { f32(v) * 0.5 }", r"lanes = 32", "lanes = 4"),
@@ -40,7 +43,8 @@ DECISIONS = [
     ("rows of a scan side by side", "output y: f32[n, h, w] = scan_sum(map (v in row.b) { f32(v) * 0.5 }, w)", r"beside = 4", "beside = 1"),
     ("rows that share a table", "output y: f32[n, t] = sum(map (t in 0 .. 50, k in 0 .. 64) { row.power[t = t % 5, freq = k] * 0.5 } over [k])",
      r", period = 5, sharing = 4", ""),
-    ("tables of a histogram", "output y: i32[n, bin] = histogram(row.tall over [h, w])", r"tables = 4", "tables = 3"),
+    ("tables of a histogram", "output y: i32[n, bin] = histogram(row.tall over [h, w])", r"count = 4", "count = 3"),
+    ("tables of a scatter", VOTES, r"count = 4", "count = 1"),
     ("lanes of a product", PRODUCT, r'along = "mel", lanes = 8', 'along = "mel", lanes = 4'),
     ("the axis of a product's lanes", PRODUCT, r'along = "mel", lanes = 8, unroll = "t"(.*), bands = true', r'along = "t", lanes = 16, unroll = "mel"\1'),
     ("products that share what they read", PRODUCT, r"beside = 4", "beside = 2"),
@@ -83,7 +87,7 @@ class Schedules(ToolTest):
                 texts = [self.write(f"{i}.mlir", text) for i, text in enumerate((chosen, forced))]
                 loops = [self.run_tool("compile", text, "--no-cache", "--target", "x86-64-v3", "--from", "schedule", "--emit",
                                        "loops").stdout for text in texts]
-                self.assertNotEqual(*(re.sub(r"#schedule\.(?:loops|reduction|scan|histogram|contract)<[^>]*>", "", text) for text in loops))
+                self.assertNotEqual(*(re.sub(r"#schedule\.(?:loops|reduction|scan|tables|contract)<[^>]*>", "", text) for text in loops))
                 right, *others = (self.bytes_of(path, "--target", "x86-64-v3", *options) for path, options in
                                   ((pipe, ()), *((text, ("--from", "schedule")) for text in texts)))
                 self.assertEqual([right, right], others)

@@ -5,10 +5,12 @@
 // The base is stored first, past the caches where it is one number and large, then element after
 // element of the values is combined into it. The first
 // element to come to a place is the last one to be stored there, so that kind goes backwards.
+// Neighbours that are added up as integers take turns among several tables.
 // Neighbours that go along, such as the coordinates of a point, are one vector.
 #include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
 #include "compiler/Conversion/KernelToLoops/Nest/Nest.h"
 #include "compiler/Conversion/KernelToLoops/Whole/Reduce.h"
+#include "compiler/Conversion/KernelToLoops/Whole/Turns.h"
 #include "compiler/Conversion/KernelToLoops/Whole/Whole.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -22,13 +24,12 @@ namespace {
 struct Scatter {
   const Site &site;
   ScatterOp op;
-  const Buffer &to;
   const NamedTensorType base = typeOf(op.getBase()), values = typeOf(op.getValues());
   const int64_t along = values.axisIndex(op.getAxis());
 
   int64_t lanes() const;
-  void nest(int64_t axis, SmallVector<Index> at, SmallVector<Index> from);
-  void element(Value i);
+  void nest(const Buffer &to, int64_t axis, SmallVector<Index> at, SmallVector<Index> from);
+  void element(Value i, const Buffer &to);
 };
 } // namespace
 
@@ -56,7 +57,7 @@ static LaneValue combine(const Lanes &l, ScatterKind kind, LaneValue sofar, Lane
 }
 
 /// Goes through the axes that values and base share, from `axis` of the base on.
-void Scatter::nest(int64_t axis, SmallVector<Index> at, SmallVector<Index> from) {
+void Scatter::nest(const Buffer &to, int64_t axis, SmallVector<Index> at, SmallVector<Index> from) {
   auto [ctx, b, l, m] = site.parts();
   auto store = [&](const Site &site) {
     ctx.elements.clear();
@@ -71,18 +72,19 @@ void Scatter::nest(int64_t axis, SmallVector<Index> at, SmallVector<Index> from)
     return store(site);
   const int64_t own = values.axisIndex(base.getAxes()[axis].name);
   if (own < 0)
-    return nest(axis + 1, at, from);
+    return nest(to, axis + 1, at, from);
   if (axis + 1 == base.getRank() && lanes() > 1) {
     at[axis] = from[own] = {l.i64(0), 1, {}, {}};
     return store(site.withLanes(lanes()));
   }
   forLoop(site, l.i64(0), extent(site, op.getResult(), axis), 1, [&](Value index) {
     at[axis] = from[own] = m.uniform(index);
-    nest(axis + 1, at, from);
+    nest(to, axis + 1, at, from);
   });
 }
 
-void Scatter::element(Value i) {
+/// Combines element `i` of the values into `to`.
+void Scatter::element(Value i, const Buffer &to) {
   auto [ctx, b, l, m] = site.parts();
   SmallVector<Index> at(base.getRank()), from(values.getRank());
   from[along] = m.uniform(i);
@@ -99,7 +101,7 @@ void Scatter::element(Value i) {
   auto choice = b.create<scf::IfOp>(l.loc, inside, false);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(choice.thenBlock());
-  nest(0, at, from);
+  nest(to, 0, at, from);
 }
 
 //===--- the base --------------------------------------------------------------------------===//
@@ -168,16 +170,20 @@ static void storeBase(const Site &site, ScatterOp op, const Buffer &to) {
 }
 
 static LogicalResult emitScatter(const Site &site, ScatterOp op) {
-  auto [ctx, b, l, m] = site.parts();
-  auto buffer = bufferFor(site, op.getResult());
-  if (failed(buffer))
+  const Lanes &l = site.m.l;
+  auto tables = Turns::of(site, op);
+  if (failed(tables))
     return failure();
-  storeBase(site, op, *buffer);
-  Scatter scatter{site, op, *buffer};
+  storeBase(site, op, tables->first());
+  tables->clear(1);
+  Scatter scatter{site, op};
   Value count = extent(site, op.getValues(), scatter.along);
-  forLoop(site, l.i64(0), count, 1, [&](Value i) {
-    scatter.element(op.getKind() == ScatterKind::first ? l.sub(l.sub(count, l.i64(1)), i) : i);
-  });
+  tables->forEach(count, scatter.values.getAxes()[scatter.along].extent,
+                  [&](Value i, const Buffer &to) {
+                    const bool isBackwards = op.getKind() == ScatterKind::first;
+                    scatter.element(isBackwards ? l.sub(l.sub(count, l.i64(1)), i) : i, to);
+                  });
+  tables->addUp();
   return success();
 }
 

@@ -58,3 +58,17 @@ pipe.kernel @clears_what_is_near "pixels" {
   %0 = pipe.scatter first %b by %x along "k" over ["m", "r"] at (%g, %r) : !pipe.tensor<f32[m=8000, r=32, xyz=4]>, !pipe.tensor<f32[k=90, xyz=4]>, !pipe.tensor<i64[k=90]>, !pipe.tensor<i64[k=90]> -> !pipe.tensor<f32[m=8000, r=32, xyz=4]>
   pipe.return %0 : !pipe.tensor<f32[m=8000, r=32, xyz=4]>
 }
+
+// Integers are added up in four tables, of which three begin with zeros; the last elements are the first one's.
+// CHECK-LABEL: func.func @takes_turns(
+// CHECK: vector<8xi32>
+// CHECK: scf.for %{{.*}} = %c0{{.*}} to %c1000_i64 step %c4_i64
+// CHECK-COUNT-4: scf.if
+// CHECK: scf.for %{{.*}} = %c1000_i64{{.*}} to %c1003_i64
+// CHECK-COUNT-3: arith.addi {{.*}} : vector<8xi32>
+// CHECK: return
+pipe.kernel @takes_turns "pixels" {
+^bb0(%b: !pipe.tensor<i32[m=16]>, %x: !pipe.tensor<i32[k=1003]>, %g: !pipe.tensor<i64[k=1003]>):
+  %0 = pipe.scatter sum %b by %x along "k" over ["m"] at (%g) : !pipe.tensor<i32[m=16]>, !pipe.tensor<i32[k=1003]>, !pipe.tensor<i64[k=1003]> -> !pipe.tensor<i32[m=16]>
+  pipe.return %0 : !pipe.tensor<i32[m=16]>
+}
