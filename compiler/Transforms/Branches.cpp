@@ -26,6 +26,14 @@ static void guardCheck(CheckOp check, Value guard) {
       scalars.binary(BinaryKind::bit_or, check.getCondition(), scalars.logicalNot(guard)));
 }
 
+/// Has `op` run only where `guard` holds; what is taken apart later hands it on to what it holds.
+static void giveGuard(Operation &op, Value guard, Guards &guards) {
+  if (auto check = llvm::dyn_cast<CheckOp>(op))
+    guardCheck(check, guard);
+  else if (classOf(&op) == OpClass::branch || touchesTensors(&op))
+    guards[&op] = guard;
+}
+
 /// The ops of an arm that other samples read: they run whether or not this
 /// sample takes the arm.
 static DenseSet<Operation *> readByPeers(Block &arm) {
@@ -64,10 +72,8 @@ static LogicalResult flatten(ChooseOp choose, Guards &guards) {
         continue;
       }
       op.moveBefore(choose);
-      if (auto check = llvm::dyn_cast<CheckOp>(op))
-        guardCheck(check, guard);
-      else if (touchesTensors(&op) && !always.contains(&op))
-        guards[&op] = guard;
+      if (!always.contains(&op))
+        giveGuard(op, guard, guards);
     }
   }
   for (auto [i, result] : llvm::enumerate(choose->getResults())) {
@@ -101,8 +107,12 @@ void unrollRepeat(RepeatOp repeat, Guards &guards) {
     llvm::append_range(arguments, carried);
     Value runs = scalars.compare(Predicate::lt, number, repeat.getCount());
     if (auto known = constantOf(runs)) {
-      if (*known)
-        carried = cloneBody(builder, body, arguments, i);
+      if (!*known)
+        continue;
+      Operation *before = repeat->getPrevNode();
+      carried = cloneBody(builder, body, arguments, i);
+      for (Operation *op = before->getNextNode(); outer && op != repeat; op = op->getNextNode())
+        giveGuard(*op, outer, guards);
       continue;
     }
     auto choose =
@@ -123,6 +133,21 @@ void unrollRepeat(RepeatOp repeat, Guards &guards) {
   repeat.erase();
 }
 
+/// What a pointwise scope knows of its sample is there before any kernel: a kernel of pixels is
+/// given keys, fields and the like as numbers.
+static void hoistNumbersOfSample(Operation *scope) {
+  scope->walk([&](Operation *op) {
+    const bool isNumber =
+        llvm::isa<KeyOp, ContextOp, ParamOp, FieldOp, FieldExtentOp, ProbeOp, LengthOp, EntryOp>(
+            op) &&
+        !touchesTensors(op);
+    if (isNumber && llvm::all_of(op->getOperands(), [&](Value operand) {
+          return !scope->isAncestor(operand.getParentBlock()->getParentOp());
+        }))
+      op->moveBefore(scope);
+  });
+}
+
 /// Flattens the branches of `block` in order; what an arm held is looked at where it now stands.
 static LogicalResult flattenIn(Block &block, Guards &guards) {
   for (Operation *op = block.empty() ? nullptr : &block.front(); op;) {
@@ -130,6 +155,8 @@ static LogicalResult flattenIn(Block &block, Guards &guards) {
         batch && failed(flattenIn(batch.getBody().front(), guards)))
       return failure();
     if (classOf(op) != OpClass::branch) {
+      if (classOf(op) == OpClass::point && llvm::isa<ChooseOp, RepeatOp>(op))
+        hoistNumbersOfSample(op);
       op = op->getNextNode();
       continue;
     }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random chains of the library's functions, on images of any size: no pass and no level of the CPU
-changes a bit of them, and none ends in anything but samples or a message with a place.
+"""Random chains of the library's functions, with arms and repetitions in each other, on images of any size: no pass and no level of
+the CPU changes a bit of them, and none ends in anything but samples or a message with a place.
 
 A few, chosen by the commit; PENSTOCK_CHAINS says how many, PENSTOCK_CHAINS_SEED from where.
 """
@@ -27,7 +27,20 @@ class Chain:
     def __init__(self, seed):
         self.random = random.Random(seed)
         self.height, self.width = self.size(), self.size()
-        self.text = " |> ".join(self.random.choice(OPERATORS)(self) for _ in range(self.random.randint(1, 6)))
+        self.text = " |> ".join(self.nested(2) if self.random.random() < 0.25 else self.random.choice(OPERATORS)(self)
+                                for _ in range(self.random.randint(1, 6)))
+
+    def keeping(self, depth):
+        """What keeps the type, as arms and repeated bodies do."""
+        return " |> ".join(self.nested(depth - 1) if depth and self.random.random() < 0.4 else self.random.choice(KEEPING)(self)
+                           for _ in range(self.random.randint(1, 3 if depth else 2)))
+
+    def nested(self, depth):
+        """Arms and repetitions in each other, taken, not taken, and as often as a row says."""
+        body = self.keeping(depth)
+        condition = self.some("chance(0.5)", "row.k > 1", "row.k == 7")
+        return self.some(f"{{ {body} }} if {condition}", f"repeat ({self.some('1', '2', '3')}) {{ {body} }}",
+                         f"choose {{ 1 => {body}, 2 => {self.keeping(0)} }}", f"{{ {self.keeping(0)} |> repeat (2) {{ {body} }} }} if {condition}")
 
     def size(self):
         return self.random.choice([1, 2, 3, 5, 8, 16, 17, 32, 33, self.random.randint(1, 40)])
@@ -90,6 +103,21 @@ OPERATORS = (
 )
 
 
+KEEPING = (
+    lambda c: f"flip({c.some('h', 'w')})",
+    lambda c: f"shift({c.whole(-5, 5)}, {c.whole(-5, 5)})",
+    lambda c: f"rotate({c.degrees(-360, 360)})",
+    lambda c: f"shear({c.some('h', 'w')}, {c.real(-2, 2)})",
+    lambda c: f"brightness({c.real(0, 3)})",
+    lambda c: f"contrast({c.real(0, 3)})",
+    lambda c: f"hue({c.real(-0.5, 0.5)})",
+    lambda c: f"posterize({c.whole(1, 8)})",
+    lambda c: "invert", lambda c: "autocontrast", lambda c: "equalize", lambda c: "smooth", lambda c: "box_blur(1)",
+    lambda c: f"recompress({c.whole(1, 100)})",
+    lambda c: "random_grayscale(0.5)",
+)
+
+
 def first_seed():
     given = os.environ.get("PENSTOCK_CHAINS_SEED")
     if given:
@@ -114,7 +142,7 @@ class Chains(ToolTest):
             file.write(f"""pipe 1
 use vision
 pipeline chain() {{
-  for row in synthetic(9, x = u8[h = {chain.height}, w = {chain.width}, c = rgb])
+  for row in synthetic(9, x = u8[h = {chain.height}, w = {chain.width}, c = rgb], k = 0 ..= 3)
   batch 3 {{
     output y: f32[n, h = 7, w = 9, c] = row.x |> {chain.text} |> center_crop(7, 9) |> f32
   }}

@@ -190,3 +190,76 @@ pipe.pipeline @a_check_asks_only_in_its_arm seed 0 substitute 0.0 {
     pipe.output "a" %0 axes ["n", "w"] stored ["n", "w"] : !pipe.tensor<u8[w=8]>
   }
 }
+
+// -----
+
+// So do the repetitions of an arm: what stands before them is made there alone, and a check asks only there.
+// CHECK-LABEL: pipe.pipeline @repeats_in_an_arm
+// CHECK: %[[COIN:.*]] = pipe.compare
+// CHECK: pipe.launch @{{.*}} guard(%[[COIN]])
+// CHECK: %[[ELSE:.*]] = pipe.unary bit_not %[[COIN]]
+// CHECK: %[[ASKED:.*]] = pipe.binary bit_or %{{.*}}, %[[ELSE]]
+// CHECK: pipe.check %[[ASKED]]
+// CHECK: pipe.launch @{{.*}} guard(%[[COIN]])
+// CHECK: pipe.switch
+pipe.pipeline @repeats_in_an_arm seed 0 substitute 0.0 {
+  %root = pipe.param "root" : !pipe.text
+  %table = pipe.source "raw" (%root) named ["root"] columns {x = !pipe.tensor<u8[w=8]>, i = i64} : !pipe.text
+  %row = pipe.row sequential %table
+  %x = pipe.field %row "x" : !pipe.tensor<u8[w=8]>
+  %i = pipe.field %row "i" : i64
+  %batch = pipe.constant 2 : i64 -> i64
+  %once = pipe.constant 1 : i64 -> i64
+  %coin = pipe.compare lt %i, %batch : i64
+  %fine = pipe.compare gt %i, %batch : i64
+  %index = pipe.cast value %coin : i1 -> i64
+  %0 = pipe.choose %index -> !pipe.tensor<u8[w=8]> {
+    pipe.yield %x : !pipe.tensor<u8[w=8]>
+  }, {
+    %1 = pipe.scan max %x along "w" : !pipe.tensor<u8[w=8]> -> !pipe.tensor<u8[w=8]>
+    %2 = pipe.repeat %once bound 1 (%1) : (!pipe.tensor<u8[w=8]>) -> !pipe.tensor<u8[w=8]> {
+    ^bb0(%k: i64, %t: !pipe.tensor<u8[w=8]>):
+      pipe.check %fine, "{0} is not above {1}" (%i, %batch)
+      %3 = pipe.scan max %t along "w" : !pipe.tensor<u8[w=8]> -> !pipe.tensor<u8[w=8]>
+      pipe.yield %3 : !pipe.tensor<u8[w=8]>
+    }
+    pipe.yield %2 : !pipe.tensor<u8[w=8]>
+  }
+  pipe.batch size(%batch) last drop {
+    pipe.output "a" %0 axes ["n", "w"] stored ["n", "w"] : !pipe.tensor<u8[w=8]>
+  }
+}
+
+// -----
+
+// A pointwise scope is given its sample's key and fields as numbers.
+// CHECK: pipe.kernel @k0
+// CHECK-NOT: pipe.key sample
+// CHECK-NOT: pipe.field
+// CHECK-LABEL: pipe.pipeline @draws_in_a_repeat
+// CHECK: pipe.key sample
+// CHECK: pipe.field %{{.*}} "i"
+// CHECK: pipe.launch @k0
+pipe.pipeline @draws_in_a_repeat seed 0 substitute 0.0 {
+  %root = pipe.param "root" : !pipe.text
+  %table = pipe.source "raw" (%root) named ["root"] columns {x = !pipe.tensor<i64[w=8]>, i = i64} : !pipe.text
+  %row = pipe.row sequential %table
+  %x = pipe.field %row "x" : !pipe.tensor<i64[w=8]>
+  %batch = pipe.constant 2 : i64 -> i64
+  %0 = pipe.repeat %batch bound 2 (%x) : (!pipe.tensor<i64[w=8]>) -> !pipe.tensor<i64[w=8]> {
+  ^bb0(%k: i64, %t: !pipe.tensor<i64[w=8]>):
+    %key = pipe.key sample
+    %mixed = pipe.key_mix %key, %k
+    %i = pipe.field %row "i" : i64
+    %1 = pipe.map(%t) : (!pipe.tensor<i64[w=8]>) -> !pipe.tensor<i64[w=8]> {
+    ^bb0(%p: i64, %w: i64):
+      %d = pipe.draw integer %mixed(%i, %batch : i64, i64) at(%w) id 7 path "p/x" : i64
+      %q = pipe.binary add %p, %d : i64
+      pipe.yield %q : i64
+    }
+    pipe.yield %1 : !pipe.tensor<i64[w=8]>
+  }
+  pipe.batch size(%batch) last drop {
+    pipe.output "a" %0 axes ["n", "w"] stored ["n", "w"] : !pipe.tensor<i64[w=8]>
+  }
+}
