@@ -155,7 +155,10 @@ private:
 
   void row(const plan::RowT &r, size_t i) {
     require(inside(r.source, tree.sources.size()), "row", i, "has the source ", r.source);
-    target(r.slot, "row", i, i == 0);
+    if (i == 0)
+      target(r.slot, "row", i, /*optional=*/true);
+    else // reads it
+      slot(r.slot, "row", i);
   }
 
   const plan::ColumnT *columnOf(int32_t row, int32_t column, const char *table, size_t index) {

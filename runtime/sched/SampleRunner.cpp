@@ -120,7 +120,7 @@ bool SampleRunner::select(Work &work, int64_t slot) {
     const int64_t row = isGiven ? work.given[size_t(slot)]
                                 : program->rowFor(work.epoch, position, i, attempt, wanted);
     work.row(slot, i) = row;
-    if (number >= 0)
+    if (number >= 0 && i == 0) // the others' slots say what was asked for
       block[number] = row;
   }
   return true;

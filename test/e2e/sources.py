@@ -115,6 +115,27 @@ pipeline p(list: path) {
         for one in found:
             self.assertEqual(one["label"], one["at"] + 10)
 
+    def test_the_number_of_a_picked_row_stays_what_it_is(self):
+        """Numbers beyond the table pick its ends, whether they are drawn, a parameter's, or the length of a table."""
+        found = self.values("""
+pipeline p(list: path, far: i64 = 99) {
+  let table = csv(list, label = i64)
+  for row in table
+  let at = draw int(-9 .. 20)
+  batch 2 per rank last keep {
+    output own: i64[n] = row.label
+    output at: i64[n] = at
+    output far: i64[n] = far
+    output length: i64[n] = table.length
+    output labels: i64[n, k] = stack([pick(table, at).label, pick(table, far).label, pick(table, table.length).label], k)
+  }
+}""", 8, list=self.table()["list"])
+        self.assertGreater(len({int(one["at"]) for one in found}), 2)
+        for one in found:
+            self.assertEqual((int(one["far"]), int(one["length"])), (99, 8))
+            self.assertEqual(list(one["labels"]), [10 + min(max(int(one["at"]), 0), 7), 17, 17])
+        self.assertTrue(any(not 0 <= int(one["at"]) < 8 for one in found))
+
     def test_tables_in_any_order(self):
         """A bank of rows beside the table of `for`, declared before or after it, and its length."""
         lists = {"list": self.table()["list"], "bank": self.put("bank.csv", "label\n" + "".join(f"{70 + i}\n" for i in range(5)))}
