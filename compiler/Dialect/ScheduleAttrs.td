@@ -170,15 +170,16 @@ def Schedule_TablesAttr : AttrDef<Schedule_Dialect, "Tables"> {
   let summary = "Among how many tables elements are counted, or added up";
   let description = [{
     Neighbours take turns among `count` tables, which are added up at the end: what comes to the same place need not
-    wait for the one before it.
+    wait for the one before it. Of `skip` neighbours, more than 1, that are all 0 none is added up.
 
     Constraints:
 
     - (C1) there are 1 to 8 tables.
+    - (C2) `skip` is a power of two up to 64.
 
-    Example: `#schedule.tables<count = 4>`
+    Example: `#schedule.tables<count = 4, skip = 32>`
   }];
-  let parameters = (ins "int64_t":$count);
+  let parameters = (ins "int64_t":$count, DefaultValuedParameter<"int64_t", "1">:$skip);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }

@@ -121,16 +121,18 @@ std::string penstock::pipe::whyNot(ScanOp op, ScanAttr scan) {
 
 //===--- histograms and scatters -----------------------------------------------------------===//
 
-LogicalResult TablesAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
-                                 int64_t count) {
-  return count < 1 || count > tablesAtMost
-             ? emitError() << "C1: " << count << " tables; there are 1 to " << tablesAtMost
+LogicalResult TablesAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError, int64_t count,
+                                 int64_t skip) {
+  if (count < 1 || count > tablesAtMost)
+    return emitError() << "C1: " << count << " tables; there are 1 to " << tablesAtMost;
+  return skip < 1 || skip > 64 || !llvm::isPowerOf2_64(skip)
+             ? emitError() << "C2: " << skip << " are skipped; it is a power of two up to 64"
              : success();
 }
 
 TablesAttr penstock::pipe::tablesOf(Operation *op) {
   auto stated = op->getAttrOfType<TablesAttr>("tables");
-  return stated ? stated : TablesAttr::get(op->getContext(), 1);
+  return stated ? stated : TablesAttr::get(op->getContext(), 1, 1);
 }
 
 /// Of what `values` make in `result`.
@@ -143,14 +145,18 @@ static std::string whyNotInTurns(NamedTensorType values, NamedTensorType result,
 }
 
 std::string penstock::pipe::whyNot(HistogramOp op, TablesAttr tables) {
+  if (tables.getSkip() > 1)
+    return "C17: elements of a histogram are keys, and none is skipped";
   return whyNotInTurns(tensorOf(op.getValue()), tensorOf(op.getResult()), tables);
 }
 
 std::string penstock::pipe::whyNot(ScatterOp op, TablesAttr tables) {
   NamedTensorType type = tensorOf(op.getResult());
-  if (tables.getCount() > 1 &&
+  if ((tables.getCount() > 1 || tables.getSkip() > 1) &&
       (op.getKind() != ScatterKind::sum || !llvm::isa<IntegerType>(type.getElementType())))
-    return "C17: neighbours take turns where they are added up, as integers";
+    return "C17: neighbours take turns, or are skipped, where they are added up as integers";
+  if (tables.getSkip() > 1 && tensorOf(op.getValues()).getRank() > 1)
+    return "C17: values that have other axes are not skipped";
   return whyNotInTurns(tensorOf(op.getValues()), type, tables);
 }
 

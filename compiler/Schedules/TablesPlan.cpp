@@ -3,6 +3,8 @@
 // Among how many tables histograms count, and scatters add up.
 //
 // Neighbours often come to the same place, where each waits until the one before it is in memory.
+// What a condition leaves is mostly 0: neighbours that all are need no place.
+#include "compiler/Dialect/ScalarBuilder.h"
 #include "compiler/Schedules/ReductionPlan.h"
 
 using namespace mlir;
@@ -14,6 +16,9 @@ static constexpr int64_t tableBytes = 4096;
 /// Fewer elements than this for each of a table are not worth adding up.
 static constexpr int64_t elementsForEach = 16;
 
+/// Neighbours that are looked at together, as vectors.
+static constexpr int64_t mostSkipped = 32;
+
 static int64_t elementsOf(NamedTensorType type) {
   int64_t elements = 1;
   for (const Axis &axis : type.getAxes())
@@ -21,9 +26,9 @@ static int64_t elementsOf(NamedTensorType type) {
   return elements;
 }
 
-template <typename Op> static TablesAttr tablesOfValues(Op op, Value values) {
-  const TablesAttr one = TablesAttr::get(op.getContext(), 1),
-                   several = TablesAttr::get(op.getContext(), severalTables);
+template <typename Op> static TablesAttr tablesOfValues(Op op, Value values, int64_t skip = 1) {
+  const TablesAttr one = TablesAttr::get(op.getContext(), 1, skip),
+                   several = TablesAttr::get(op.getContext(), severalTables, skip);
   if (!whyNot(op, several).empty())
     return one;
   NamedTensorType table = tensorOf(op.getResult());
@@ -38,6 +43,19 @@ TablesAttr penstock::schedules::tablesFor(HistogramOp op) {
   return tablesOfValues(op, op.getValue());
 }
 
+/// Returns whether elements are 0 wherever a condition does not hold, or does.
+static bool isZeroElsewhere(Value values) {
+  auto map = values.getDefiningOp<MapOp>();
+  Operation *made =
+      map ? map.getBody().front().getTerminator()->getOperand(0).getDefiningOp() : nullptr;
+  if (auto cast = llvm::dyn_cast_if_present<CastOp>(made))
+    return cast.getValue().getType().isInteger(1);
+  auto chosen = llvm::dyn_cast_if_present<SelectOp>(made);
+  return chosen && (constantOf(chosen.getOnTrue()) == 0 || constantOf(chosen.getOnFalse()) == 0);
+}
+
 TablesAttr penstock::schedules::tablesFor(ScatterOp op) {
-  return tablesOfValues(op, op.getValues());
+  const bool skips = isZeroElsewhere(op.getValues()) &&
+                     whyNot(op, TablesAttr::get(op.getContext(), 1, mostSkipped)).empty();
+  return tablesOfValues(op, op.getValues(), skips ? mostSkipped : 1);
 }

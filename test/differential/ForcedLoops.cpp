@@ -100,7 +100,8 @@ static ScanAttr forced(ScanOp op, Rng &rng) {
 template <typename Op>
   requires std::is_same_v<Op, HistogramOp> || std::is_same_v<Op, ScatterOp>
 static TablesAttr forced(Op op, Rng &rng) {
-  return TablesAttr::get(op.getContext(), rng.between(1, 8));
+  return TablesAttr::get(op.getContext(), rng.between(1, 8),
+                         rng.chance(0.5) ? int64_t{1} << rng.below(7) : 1);
 }
 
 static ContractAttr forced(ContractOp op, Rng &rng) {

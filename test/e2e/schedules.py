@@ -45,6 +45,7 @@ DECISIONS = [
      r", period = 5, sharing = 4", ""),
     ("tables of a histogram", "output y: i32[n, bin] = histogram(row.tall over [h, w])", r"count = 4", "count = 3"),
     ("tables of a scatter", VOTES, r"count = 4", "count = 1"),
+    ("zeros that a scatter skips", VOTES, r"(#schedule.tables<count = 4), skip = 32", r"\1"),
     ("lanes of a product", PRODUCT, r'along = "mel", lanes = 8', 'along = "mel", lanes = 4'),
     ("the axis of a product's lanes", PRODUCT, r'along = "mel", lanes = 8, unroll = "t"(.*), bands = true', r'along = "t", lanes = 16, unroll = "mel"\1'),
     ("products that share what they read", PRODUCT, r"beside = 4", "beside = 2"),

@@ -14,7 +14,7 @@ pipe.kernel @tables "pixels" schedule {level = 3 : i64} {
 // CHECK-LABEL: pipe.kernel @turns "pixels"
 pipe.kernel @turns "pixels" schedule {level = 3 : i64} {
 ^bb0(%none: !pipe.tensor<i32[m=9]>, %votes: !pipe.tensor<i32[k=999]>, %at: !pipe.tensor<i64[k=999]>):
-  // CHECK: pipe.scatter {{.*}} {tables = #schedule.tables<count = 4>}
-  %0 = pipe.scatter sum %none by %votes along "k" over ["m"] at (%at) {tables = #schedule.tables<count = 4>} : !pipe.tensor<i32[m=9]>, !pipe.tensor<i32[k=999]>, !pipe.tensor<i64[k=999]> -> !pipe.tensor<i32[m=9]>
+  // CHECK: pipe.scatter {{.*}} {tables = #schedule.tables<count = 4, skip = 16>}
+  %0 = pipe.scatter sum %none by %votes along "k" over ["m"] at (%at) {tables = #schedule.tables<count = 4, skip = 16>} : !pipe.tensor<i32[m=9]>, !pipe.tensor<i32[k=999]>, !pipe.tensor<i64[k=999]> -> !pipe.tensor<i32[m=9]>
   pipe.return %0 : !pipe.tensor<i32[m=9]>
 }

@@ -276,6 +276,34 @@ TEST_P(Places, TakesTurnsAmongPlanes) {
     }
 }
 
+// Rows that are merged, of lengths about those of vectors, with a gap behind each or none.
+TEST_P(Places, ReadsRowsThatAreMerged) {
+  for (const int64_t width : {2, 3, 24, 31, 32, 33, 40, 64, 65, 100})
+    for (const int64_t gap : {0, 5}) {
+      constexpr int64_t rows = 7;
+      const std::string in = "!pipe.tensor<u8[h=7, w=" + std::to_string(width) + "]>",
+                        out = "!pipe.tensor<u8[h=" + std::to_string(rows * width) + "]>";
+      auto code =
+          compile("pipe.kernel @k \"pixels\" {\n^bb0(%x: " + in + "):\n%r = pipe.map () : () -> " +
+                  out + " {\n^bb0(%i: i64):\n%n = pipe.constant " + std::to_string(width) +
+                  " : i64 -> i64\n%h = pipe.binary div %i, %n : i64\n"
+                  "%w = pipe.binary rem %i, %n : i64\n%v = pipe.load %x[%h, %w] : " +
+                  in + " -> ui8\npipe.yield %v : ui8\n}\npipe.return %r : " + out + "\n}");
+      std::vector<uint8_t> x(static_cast<size_t>(rows * (width + gap) + 64)),
+          r(static_cast<size_t>(rows * width + 64), 200);
+      for (size_t i = 0; i < x.size(); ++i)
+        x[i] = static_cast<uint8_t>(i * 7 + 3);
+      ASSERT_EQ(code->run("k",
+                          {TensorArg::of(x, {rows, width}, gap), TensorArg::of(r, {rows * width})},
+                          1),
+                0);
+      for (int64_t i = 0; i < rows * width; ++i)
+        ASSERT_EQ(r[static_cast<size_t>(i)],
+                  x[static_cast<size_t>(i / width * (width + gap) + i % width)])
+            << width << " with " << gap << " behind, at " << i;
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(Levels, Places, testing::Values(2, 3, 4));
 
 } // namespace

@@ -123,6 +123,52 @@ pipe.kernel @k "pixels" {
     ASSERT_EQ(sum[i], expected[i]) << i;
 }
 
+// Runs of zeros, and single votes in front of one, behind it and in the last elements.
+TEST_P(Turns, SkipsOnlyWhatIsAll0) {
+  constexpr int64_t size = 1003, places = 16;
+  for (const std::string skip : {"", " {tables = #schedule.tables<count = 1, skip = 64>}",
+                                 " {tables = #schedule.tables<count = 3, skip = 8>}"}) {
+    auto code = compile(
+        R"(
+pipe.kernel @k "pixels" {
+^bb0(%b: !pipe.tensor<u16[m=16]>, %x: !pipe.tensor<u8[k=1003]>, %at: !pipe.tensor<i64[k=1003]>):
+  %zero = pipe.constant 0 : ui16 -> ui16
+  %most = pipe.constant 200 : ui8 -> ui8
+  %v = pipe.map(%x) : (!pipe.tensor<u8[k=1003]>) -> !pipe.tensor<u16[k=1003]> {
+  ^bb0(%p: ui8, %k: i64):
+    %votes = pipe.compare gt %p, %most : ui8
+    %wide = pipe.cast value %p : ui8 -> ui16
+    %q = pipe.select %votes, %wide, %zero : ui16
+    pipe.yield %q : ui16
+  }
+  %0 = pipe.scatter sum %b by %v along "k" over ["m"] at (%at))" +
+        skip +
+        R"( : !pipe.tensor<u16[m=16]>, !pipe.tensor<u16[k=1003]>, !pipe.tensor<i64[k=1003]> -> !pipe.tensor<u16[m=16]>
+  pipe.return %0 : !pipe.tensor<u16[m=16]>
+})");
+    for (const int64_t every : {1, 7, 31, 32, 33, 64, 400, 1002, 5000}) {
+      std::vector<uint16_t> base(places + 64, 65000), expected = base, sum(places + 64);
+      std::vector<uint8_t> x(size + 64, 200);
+      std::vector<int64_t> at(size + 8);
+      for (int64_t i = 0; i < size; ++i) {
+        at[static_cast<size_t>(i)] = i * 5 % (places + 1);
+        if (i % every || every == 5000)
+          continue;
+        x[static_cast<size_t>(i)] = static_cast<uint8_t>(201 + i % 50);
+        if (at[static_cast<size_t>(i)] < places)
+          expected[static_cast<size_t>(at[static_cast<size_t>(i)])] += x[static_cast<size_t>(i)];
+      }
+      ASSERT_EQ(code->run("k",
+                          {TensorArg::of(base, {places}), TensorArg::of(x, {size}),
+                           TensorArg::of(at, {size}), TensorArg::of(sum, {places})},
+                          1),
+                0);
+      for (size_t i = 0; i < places; ++i)
+        ASSERT_EQ(sum[i], expected[i]) << i << skip << " of every " << every;
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Levels, Turns, testing::Values(2, 3, 4));
 
 } // namespace

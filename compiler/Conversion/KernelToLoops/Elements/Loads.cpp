@@ -5,7 +5,8 @@
 // Places that differ by a fixed step from lane to lane, such as `first + k` of the taps of a
 // filter, are a run of elements where all of them lie inside: one load of a vector, in a branch.
 // Where lanes' own coordinate is divided, as by axes that are merged or elements that are repeated,
-// lanes go through pieces, which are loads of vectors where the first lane begins one.
+// lanes go through pieces, which are loads of vectors where the first lane begins one; or they lie
+// in one that is longer, such as a row of the axes that were merged, where the last one does.
 #include "compiler/Conversion/KernelToLoops/Elements/Branches.h"
 #include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
 #include "compiler/Conversion/KernelToLoops/Elements/Scalars.h"
@@ -62,8 +63,10 @@ namespace {
 /// Places along an axis that lanes go through piece by piece.
 struct InPieces {
   const Site &site;
-  Value aligned = {}; ///< whether the first lane begins a piece; null where there are none
+  Value aligned =
+      {}; ///< whether the first lane begins a piece, or all lie in one; null where there are none
   std::optional<Index> placeOf(Value number);
+  std::optional<Index> quotientOf(BinaryOp op, const Index &left, const Index &right);
 };
 } // namespace
 
@@ -83,14 +86,27 @@ std::optional<Index> InPieces::placeOf(Value number) {
     return m.add(*left, *right);
   if (op.getKind() == BinaryKind::mul)
     return m.mul(*left, *right);
+  return quotientOf(op, *left, *right);
+}
+
+std::optional<Index> InPieces::quotientOf(BinaryOp op, const Index &left, const Index &right) {
+  const Memory &m = site.m;
+  const Lanes &l = m.l;
   const bool isDivision = op.getKind() == BinaryKind::div;
-  const auto size = right->uniform() ? Lanes::constantOf(right->base) : std::nullopt;
-  if (!(isDivision || op.getKind() == BinaryKind::rem) || !left->affine() || left->stride != 1 ||
-      !size || *size < 2 || !llvm::isPowerOf2_64(*size) || l.lanes % *size != 0)
+  const auto size = right.uniform() ? Lanes::constantOf(right.base) : std::nullopt;
+  if (!(isDivision || op.getKind() == BinaryKind::rem) || !left.affine() || left.stride != 1 ||
+      !size || *size < 2)
     return std::nullopt;
-  Value begins = l.cmp(CmpIPredicate::eq, l.andInt(left->base, l.i64(*size - 1)), l.i64(0));
-  aligned = aligned ? l.andInt(aligned, begins) : begins;
-  return isDivision ? m.outerOf(l.divS(left->base, l.i64(*size)), *size) : m.innerOf(*size);
+  auto require = [&](Value holds) { aligned = aligned ? l.andInt(aligned, holds) : holds; };
+  if (*size > l.lanes) {
+    Value rest = l.remS(left.base, l.i64(*size));
+    require(l.cmp(CmpIPredicate::ule, rest, l.i64(*size - l.lanes)));
+    return isDivision ? m.uniform(l.divS(left.base, l.i64(*size))) : Index{rest, 1, {}, {}};
+  }
+  if (!llvm::isPowerOf2_64(*size) || l.lanes % *size != 0)
+    return std::nullopt;
+  require(l.cmp(CmpIPredicate::eq, l.andInt(left.base, l.i64(*size - 1)), l.i64(0)));
+  return isDivision ? m.outerOf(l.divS(left.base, l.i64(*size)), *size) : m.innerOf(*size);
 }
 
 /// The element in memory of a load whose lanes go through pieces, where they begin one; else null.

@@ -68,7 +68,8 @@ static LogicalResult emitHistogram(const Site &site, HistogramOp op) {
         count(site, op, table, from, bins);
       }
     };
-    tables->forEach(extent(site, op.getValue(), along), in.getAxes()[along].extent, countPixel);
+    tables->forEach(l.i64(0), extent(site, op.getValue(), along), in.getAxes()[along].extent,
+                    countPixel);
     return SmallVector<Value>{};
   });
   tables->addUp();

@@ -30,6 +30,7 @@ struct Scatter {
   int64_t lanes() const;
   void nest(const Buffer &to, int64_t axis, SmallVector<Index> at, SmallVector<Index> from);
   void element(Value i, const Buffer &to);
+  void unlessAllAre0(Value first, int64_t count, llvm::function_ref<void()> body);
 };
 } // namespace
 
@@ -102,6 +103,21 @@ void Scatter::element(Value i, const Buffer &to) {
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(choice.thenBlock());
   nest(to, 0, at, from);
+}
+
+/// Runs `body` where one of `count` values from `first` on is not 0.
+void Scatter::unlessAllAre0(Value first, int64_t count, llvm::function_ref<void()> body) {
+  auto [ctx, b, l, m] = site.parts();
+  const Site wide = site.withLanes(count);
+  ctx.elements.clear();
+  Value all = emit(wide, op.getValues(), {{first, 1, {}, {}}}).value;
+  Value any = anyLane(wide.m.l, all, [&](Value some) {
+    return l.cmp(CmpIPredicate::ne, some, l.integerLike(some, 0));
+  });
+  auto choice = b.create<scf::IfOp>(l.loc, any, false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(choice.thenBlock());
+  body();
 }
 
 //===--- the base --------------------------------------------------------------------------===//
@@ -178,11 +194,21 @@ static LogicalResult emitScatter(const Site &site, ScatterOp op) {
   tables->clear(1);
   Scatter scatter{site, op};
   Value count = extent(site, op.getValues(), scatter.along);
-  tables->forEach(count, scatter.values.getAxes()[scatter.along].extent,
-                  [&](Value i, const Buffer &to) {
-                    const bool isBackwards = op.getKind() == ScatterKind::first;
-                    scatter.element(isBackwards ? l.sub(l.sub(count, l.i64(1)), i) : i, to);
-                  });
+  auto element = [&](Value i, const Buffer &to) {
+    const bool isBackwards = op.getKind() == ScatterKind::first;
+    scatter.element(isBackwards ? l.sub(l.sub(count, l.i64(1)), i) : i, to);
+  };
+  const int64_t known = scatter.values.getAxes()[scatter.along].extent;
+  const int64_t skip = tablesOf(op).getSkip();
+  Value whole = l.i64(0);
+  if (skip > 1) {
+    whole = l.mul(l.divS(count, l.i64(skip)), l.i64(skip));
+    forLoop(site, l.i64(0), whole, skip, [&](Value first) {
+      scatter.unlessAllAre0(first, skip,
+                            [&] { tables->forEach(first, l.i64(skip), skip, element); });
+    });
+  }
+  tables->forEach(whole, l.sub(count, whole), skip > 1 ? known % skip : known, element);
   tables->addUp();
   return success();
 }

@@ -50,17 +50,19 @@ void Turns::clear(size_t begin) const {
     });
 }
 
-void Turns::forEach(Value size, int64_t known,
+void Turns::forEach(Value first, Value size, int64_t known,
                     llvm::function_ref<void(Value, const Buffer &)> body) const {
   const Lanes &l = site.m.l;
   const int64_t each = static_cast<int64_t>(tables.size());
-  Value turns = l.i64(each > 1 ? known / each * each : 0);
+  Value turns = l.add(first, l.i64(each > 1 ? known / each * each : 0));
   if (each > 1)
-    forLoop(site, l.i64(0), turns, each, [&](Value number) {
+    forLoop(site, first, turns, each, [&](Value number) {
       for (auto [i, table] : llvm::enumerate(tables))
         body(l.add(number, l.i64(static_cast<int64_t>(i))), table);
     });
-  forLoop(site, turns, size, 1, [&](Value number) { body(number, first()); });
+  if (each > 1 && known % each == 0)
+    return;
+  forLoop(site, turns, l.add(first, size), 1, [&](Value number) { body(number, tables.front()); });
 }
 
 void Turns::addUp() const {

@@ -16,9 +16,9 @@ public:
   const Buffer &first() const { return tables.front(); }
   /// Stores 0 everywhere, from table `begin` on.
   void clear(size_t begin) const;
-  /// Runs `body` for the numbers below `size`, in their order. `known` is that size, where there
-  /// are several tables.
-  void forEach(mlir::Value size, int64_t known,
+  /// Runs `body` for `size` numbers from `first` on, in their order. `known` is that size, where
+  /// there are several tables.
+  void forEach(mlir::Value first, mlir::Value size, int64_t known,
                llvm::function_ref<void(mlir::Value, const Buffer &)> body) const;
   /// Adds all tables up in the first.
   void addUp() const;

@@ -72,3 +72,27 @@ pipe.kernel @takes_turns "pixels" {
   %0 = pipe.scatter sum %b by %x along "k" over ["m"] at (%g) : !pipe.tensor<i32[m=16]>, !pipe.tensor<i32[k=1003]>, !pipe.tensor<i64[k=1003]> -> !pipe.tensor<i32[m=16]>
   pipe.return %0 : !pipe.tensor<i32[m=16]>
 }
+
+// Of 32 values that are all 0 none is added up; the last 11 are not looked at before.
+// CHECK-LABEL: func.func @skips_zeros(
+// CHECK: scf.for %{{.*}} = %c0{{.*}} to %[[WHOLE:.*]] step %c32_i64
+// CHECK: lane.sign_mask
+// CHECK: scf.if
+// CHECK: scf.for
+// CHECK: llvm.store {{.*}} : i32
+// CHECK: scf.for %{{.*}} = %[[WHOLE]] to
+// CHECK: return
+pipe.kernel @skips_zeros "pixels" {
+^bb0(%b: !pipe.tensor<i32[m=900]>, %x: !pipe.tensor<u8[k=1003]>, %g: !pipe.tensor<i64[k=1003]>):
+  %zero = pipe.constant 0 : i32 -> i32
+  %one = pipe.constant 7 : i32 -> i32
+  %most = pipe.constant 200 : ui8 -> ui8
+  %v = pipe.map(%x) : (!pipe.tensor<u8[k=1003]>) -> !pipe.tensor<i32[k=1003]> {
+  ^bb0(%p: ui8, %k: i64):
+    %votes = pipe.compare gt %p, %most : ui8
+    %q = pipe.select %votes, %one, %zero : i32
+    pipe.yield %q : i32
+  }
+  %0 = pipe.scatter sum %b by %v along "k" over ["m"] at (%g) : !pipe.tensor<i32[m=900]>, !pipe.tensor<i32[k=1003]>, !pipe.tensor<i64[k=1003]> -> !pipe.tensor<i32[m=900]>
+  pipe.return %0 : !pipe.tensor<i32[m=900]>
+}
