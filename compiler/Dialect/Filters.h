@@ -16,6 +16,11 @@ inline double filterSupport(Filter filter) {
   return supports[static_cast<int>(filter)];
 }
 
+/// Returns whether weights take sines.
+inline bool hasSine(Filter filter) {
+  return filter == Filter::lanczos || filter == Filter::hamming;
+}
+
 /// Returns the result of `pipe.taps`, for in > 0 and out > 0.
 inline int64_t tapCount(Filter filter, int64_t in, int64_t out, bool antialias) {
   if (filter == Filter::nearest)

@@ -70,6 +70,16 @@ def Pipe_KernelOp : Pipe_Op<"kernel", [Pipe_OfClass<"other">, IsolatedFromAbove,
       or more.
     - (C19) `bands` stands with floats, rows of 16, 32 or 64 bytes in the lanes, along the matrix's columns, and `unroll`; what is summed and the columns
       are as many as there are lanes, known when compiling, and so are those along `unroll` where they are known. No more go beside than there are lanes.
+    - (C20) on a CPU, a weights may have `weights`, a `#schedule.weights` of how many outputs go at once: several are of a
+      filter without sines, "lanczos" and "hamming" having them, and at most as many as there are, a number known when compiling.
+    - (C21) on a CPU, an fft may have `fft`, a `#schedule.fft` of how it goes: `along` is an axis that it does not go along, with
+      as many rows at least as there are lanes, where their number is known. Rows of 16, 32 or 64 bytes lie in the squares,
+      and there are as many frequencies as lanes.
+    - (C22) on a CPU, a sort may have `sort`, a `#schedule.sort` of how it goes: `along` is an axis that it does not go
+      along, with as many rows at least as there are lanes, and rows are 2 to 4096 elements of 4 bytes or less, all
+      numbers that are known when compiling.
+    - (C23) the way "transposed" there goes along the last axis, of as many elements at least as there are lanes, with rows
+      of 16, 32 or 64 bytes in its squares: 4 bytes an element and its place for integers of 1 or 2 bytes, 8 for others.
 
     Example:
 

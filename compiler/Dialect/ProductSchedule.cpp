@@ -3,27 +3,21 @@
 // Schedule attributes of matrix products.
 #include "compiler/Dialect/ScheduleDialect.h"
 #include "runtime/abi/scalar.h"
-#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace penstock::pipe;
 
 static constexpr int64_t sumsOfProduct = penstock::scalar::reductionLanes;
-static constexpr int64_t lanesOfProduct = 64, productsBeside = 16;
 /// Products that are unrolled, of all results that are made together.
 static constexpr int64_t productsUnrolled = 256;
-
-static bool isPowerUpTo(int64_t number, int64_t most) {
-  return number >= 1 && number <= most && llvm::isPowerOf2_64(static_cast<uint64_t>(number));
-}
 
 LogicalResult ContractAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
                                    StringAttr along, int64_t lanes, StringAttr unroll,
                                    int64_t beside, ProductSums, bool) {
-  if (!isPowerUpTo(lanes, lanesOfProduct) || !isPowerUpTo(beside, productsBeside))
+  if (!isPowerUpTo(lanes, lanesAtMost) || !isPowerUpTo(beside, besideAtMost))
     return emitError() << "C1: " << lanes << " lanes, " << beside
-                       << " beside; known are powers of two up to " << lanesOfProduct << " and "
-                       << productsBeside;
+                       << " beside; known are powers of two up to " << lanesAtMost << " and "
+                       << besideAtMost;
   if ((along && along == unroll) || (lanes > 1 && !along) || (beside > 1 && !unroll))
     return emitError() << "C2: " << lanes << " lanes along " << (along ? along : Attribute())
                        << ", " << beside << " beside along " << (unroll ? unroll : Attribute())
@@ -48,13 +42,12 @@ std::optional<int64_t> penstock::pipe::extentOfProduct(ContractOp op, int64_t ax
   return column.isStatic() ? std::optional<int64_t>(column.extent) : std::nullopt;
 }
 
-/// Squares of elements are transposed by pieces of 16 bytes, in one, two or four registers of
-/// these.
 static std::string whyNoBands(ContractOp op, ContractAttr contract, std::optional<int64_t> summed) {
   NamedTensorType out = tensorOf(op.getResult());
-  const int64_t lanes = contract.getLanes(), size = lanes * scalarBytes(out.getElementType());
-  if (!llvm::isa<FloatType>(out.getElementType()) || (size != 16 && size != 32 && size != 64) ||
-      lanes < 2 || !contract.getUnroll() ||
+  const int64_t lanes = contract.getLanes();
+  if (!llvm::isa<FloatType>(out.getElementType()) ||
+      !isRowOfSquare(lanes * scalarBytes(out.getElementType())) || lanes < 2 ||
+      !contract.getUnroll() ||
       contract.getAlong().getValue() != tensorOf(op.getMatrix()).getAxes()[1].name)
     return "C19: bands are of floats, with rows of 16, 32 or 64 bytes in the lanes, along the "
            "matrix's columns, and `unroll` along another axis";

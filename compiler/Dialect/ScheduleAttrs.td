@@ -222,4 +222,78 @@ def Schedule_ContractAttr : AttrDef<Schedule_Dialect, "Contract"> {
   let genVerifyDecl = 1;
 }
 
+def Schedule_WeightsAttr : AttrDef<Schedule_Dialect, "Weights"> {
+  let mnemonic = "weights";
+  let summary = "Outputs of a resampling whose weights are made at once";
+  let description = [{
+    The weights of `lanes` outputs that follow each other are made at once, tap by tap.
+
+    Constraints:
+
+    - (C1) `lanes` is a power of two up to 64.
+
+    Example: `#schedule.weights<lanes = 4>`
+  }];
+  let parameters = (ins "int64_t":$lanes);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
+def Schedule_FftAttr : AttrDef<Schedule_Dialect, "Fft"> {
+  let mnemonic = "fft";
+  let summary = "How Fourier transforms go through their values";
+  let description = [{
+    With `along`, each lane has a transform of its own: `lanes` neighbours along that axis are made at once, and squares
+    of so many elements are transposed in registers on the way in and out. Where only the sample tells how many there
+    are, the few that are left over go as without.
+
+    Without `along`, one transform is made after the other, and `lanes` are neighbours of one stage; a stage that has no
+    whole number of those goes element by element.
+
+    Constraints:
+
+    - (C1) `lanes` is a power of two up to 64, of 2 at least with `along`.
+
+    Example: `#schedule.fft<along = "t", lanes = 8>`
+  }];
+  let parameters = (ins
+    OptionalParameter<"::mlir::StringAttr">:$along,
+    DefaultValuedParameter<"int64_t", "1">:$lanes);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
+def Schedule_SortWayEnum : I32EnumAttr<"SortWay", "how rows are sorted", [
+    I32EnumAttrCase<"across", 0>, I32EnumAttrCase<"transposed", 1>, I32EnumAttrCase<"merged", 2>]> {
+  let cppNamespace = "::penstock::pipe";
+  let genSpecializedAttr = 0;
+}
+
+def Schedule_SortAttr : AttrDef<Schedule_Dialect, "Sort"> {
+  let mnemonic = "sort";
+  let summary = "How rows are sorted";
+  let description = [{
+    A row is what lies along the axis that is sorted. There are three ways:
+
+    - "across": each lane has a row of its own, `lanes` neighbours along `along`, another axis. A network of
+      comparisons, the same for all, puts them in order.
+    - "transposed": likewise, where elements of a row are neighbours: squares of `lanes` rows and as many elements are
+      transposed in registers, and back.
+    - "merged": row by row, runs that are in order become longer ones.
+
+    Constraints:
+
+    - (C1) `lanes` is a power of two up to 64, of 2 at least with other ways than "merged", and 1 with that.
+    - (C2) `along` stands with the ways "across" and "transposed", and not with "merged".
+
+    Example: `#schedule.sort<way = across, along = "t", lanes = 8>`
+  }];
+  let parameters = (ins
+    EnumParameter<Schedule_SortWayEnum>:$way,
+    OptionalParameter<"::mlir::StringAttr">:$along,
+    DefaultValuedParameter<"int64_t", "1">:$lanes);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
 #endif

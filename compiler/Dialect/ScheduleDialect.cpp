@@ -4,7 +4,6 @@
 #include "compiler/Dialect/ScheduleDialect.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
-#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace penstock::pipe;
@@ -22,13 +21,14 @@ void ScheduleDialect::initialize() {
       >();
 }
 
-static constexpr int64_t mostLanes = 64, mostArms = 16;
+static constexpr int64_t mostArms = 16;
 
 LogicalResult LoopsAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
                                 StringAttr along, int64_t lanes, StringAttr unroll,
                                 StringAttr across, int64_t arms, ArrayAttr versions, Tail) {
-  if (lanes < 1 || lanes > mostLanes || !llvm::isPowerOf2_64(static_cast<uint64_t>(lanes)))
-    return emitError() << "C1: " << lanes << " lanes; known are powers of two up to " << mostLanes;
+  if (!isPowerUpTo(lanes, lanesAtMost))
+    return emitError() << "C1: " << lanes << " lanes; known are powers of two up to "
+                       << lanesAtMost;
   if (arms < 1 || arms > mostArms)
     return emitError() << "C2: loops for " << arms
                        << " combinations of arms; they are written for 1 to " << mostArms;

@@ -16,6 +16,15 @@ namespace penstock::pipe {
 /// Axes that `unroll` may name: code is written once for each of their elements.
 constexpr int64_t mostSideBySide = 16;
 
+/// Lanes that an attribute may ask for, and what goes side by side.
+constexpr int64_t lanesAtMost = 64, besideAtMost = 16;
+inline bool isPowerUpTo(int64_t number, int64_t most) {
+  return number >= 1 && number <= most && (number & (number - 1)) == 0;
+}
+/// Squares of elements are transposed by pieces of 16 bytes, in one, two or four registers of
+/// these: so many bytes have their rows.
+inline bool isRowOfSquare(int64_t bytes) { return bytes == 16 || bytes == 32 || bytes == 64; }
+
 /// Returns whether `name` is there, and that of an axis.
 inline bool isAxis(mlir::StringAttr name, const Axis &axis) {
   return name && name.getValue() == axis.name;
@@ -85,8 +94,23 @@ ContractAttr contractOf(ContractOp op);
 std::optional<int64_t> extentOfProduct(ContractOp op, int64_t axis);
 std::string whyNot(ContractOp op, ContractAttr contract);
 
-/// `reduction`, `scan`, `tables` and `contract` inside of a kernel stand on such ops, and code
-/// can be made for them.
+//===--- weights, transforms and orders (LaneSchedules.cpp) --------------------------------===//
+
+/// Return the attributes `weights`, `fft` and `sort`; where there is none, one lane.
+WeightsAttr weightsOf(WeightsOp op);
+FftAttr fftOf(FftOp op);
+SortAttr sortOf(SortOp op);
+std::string whyNot(WeightsOp op, WeightsAttr weights);
+std::string whyNot(FftOp op, FftAttr fft);
+std::string whyNot(SortOp op, SortAttr sort);
+
+/// Of a key a place is so many bits: rows that are sorted in lanes are no longer than that.
+constexpr int64_t sortedPlaceBits = 12;
+/// Bytes of an element's key and its place, which are one number there.
+int64_t bytesOfKey(SortOp op);
+
+/// `reduction`, `scan`, `tables`, `contract`, `weights`, `fft` and `sort` inside of a kernel
+/// stand on such ops, and code can be made for them.
 mlir::LogicalResult verifyWhole(KernelOp kernel);
 
 } // namespace penstock::pipe

@@ -2,22 +2,17 @@
 //
 // Schedule attributes of ops that are computed whole.
 #include "compiler/Dialect/ScheduleDialect.h"
-#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace penstock::pipe;
 
-static constexpr int64_t lanesAtMost = 64, besideAtMost = 16, tablesAtMost = 8;
-
-static bool isPower(int64_t number, int64_t most) {
-  return number >= 1 && number <= most && llvm::isPowerOf2_64(static_cast<uint64_t>(number));
-}
+static constexpr int64_t mostTables = 8;
 
 LogicalResult ReductionAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError, Way way,
                                     StringAttr along, int64_t lanes, StringAttr unroll, int64_t run,
                                     int64_t beside, bool unrolled, bool pieces, int64_t period,
                                     int64_t sharing) {
-  if (!isPower(lanes, lanesAtMost) || !isPower(beside, besideAtMost) || run < 1)
+  if (!isPowerUpTo(lanes, lanesAtMost) || !isPowerUpTo(beside, besideAtMost) || run < 1)
     return emitError() << "C1: " << lanes << " lanes, " << beside << " beside, a run of " << run
                        << "; known are powers of two up to " << lanesAtMost << " and "
                        << besideAtMost << ", and 1 or more";
@@ -41,7 +36,7 @@ LogicalResult ReductionAttr::verify(llvm::function_ref<InFlightDiagnostic()> emi
   if (pieces && !isAcross && way != Way::single)
     return refuse("pieces");
   const bool shares = isLanes && beside > 1 && period > 1 && sharing > 1;
-  if (!isPower(sharing, besideAtMost) || period < 1 || (!shares && (period > 1 || sharing > 1)))
+  if (!isPowerUpTo(sharing, besideAtMost) || period < 1 || (!shares && (period > 1 || sharing > 1)))
     return emitError() << "C4: " << sharing << " rows " << period << " apart beside " << beside
                        << " with the way \"" << stringifyWay(way)
                        << "\"; rows share a table in lanes, 2, 4, 8 or 16 at once";
@@ -50,7 +45,7 @@ LogicalResult ReductionAttr::verify(llvm::function_ref<InFlightDiagnostic()> emi
 
 LogicalResult ScanAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError, ScanWay way,
                                StringAttr along, int64_t lanes, int64_t beside, bool unrolled) {
-  if (!isPower(lanes, lanesAtMost) || !isPower(beside, besideAtMost))
+  if (!isPowerUpTo(lanes, lanesAtMost) || !isPowerUpTo(beside, besideAtMost))
     return emitError() << "C1: " << lanes << " lanes, " << beside
                        << " beside; known are powers of two up to " << lanesAtMost << " and "
                        << besideAtMost;
@@ -82,14 +77,11 @@ ScanAttr penstock::pipe::scanOf(ScanOp op) {
                 : ScanAttr::get(op.getContext(), ScanWay::single, StringAttr(), 1, 1, false);
 }
 
-/// Squares of elements are transposed by pieces of 16 bytes, in one, two or four registers of
-/// these.
 static std::string whyNotTransposed(ScanOp op, ScanAttr scan) {
   NamedTensorType type = tensorOf(op.getResult());
   const int64_t rank = type.getRank();
-  const int64_t bytes = scalarBytes(computedIn(type.getElementType())),
-                size = bytes * scan.getLanes();
-  if (bytes < 4 || (size != 16 && size != 32 && size != 64))
+  const int64_t bytes = scalarBytes(computedIn(type.getElementType()));
+  if (bytes < 4 || !isRowOfSquare(bytes * scan.getLanes()))
     return "C16: squares have elements of 4 or 8 bytes, and rows of 16, 32 or 64 bytes";
   if (rank < 2 || type.axisIndex(op.getAxis()) != rank - 1 ||
       extentInCode(op, rank - 1).value_or(0) < scan.getLanes() ||
@@ -123,8 +115,8 @@ std::string penstock::pipe::whyNot(ScanOp op, ScanAttr scan) {
 
 LogicalResult TablesAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError, int64_t count,
                                  int64_t skip) {
-  if (count < 1 || count > tablesAtMost)
-    return emitError() << "C1: " << count << " tables; there are 1 to " << tablesAtMost;
+  if (count < 1 || count > mostTables)
+    return emitError() << "C1: " << count << " tables; there are 1 to " << mostTables;
   return skip < 1 || skip > 64 || !llvm::isPowerOf2_64(skip)
              ? emitError() << "C2: " << skip << " are skipped; it is a power of two up to 64"
              : success();
@@ -196,7 +188,13 @@ LogicalResult penstock::pipe::verifyWhole(KernelOp kernel) {
                                                       "a `#schedule.scan`, of a pipe.scan")) ||
                    failed(verifyTables(op)) ||
                    failed(verifyOne<ContractOp, ContractAttr>(
-                       op, "contract", "C18", "a `#schedule.contract`, of a pipe.contract"))
+                       op, "contract", "C18", "a `#schedule.contract`, of a pipe.contract")) ||
+                   failed(verifyOne<WeightsOp, WeightsAttr>(
+                       op, "weights", "C20", "a `#schedule.weights`, of a pipe.weights")) ||
+                   failed(verifyOne<FftOp, FftAttr>(op, "fft", "C21",
+                                                    "a `#schedule.fft`, of a pipe.fft")) ||
+                   failed(verifyOne<SortOp, SortAttr>(op, "sort", "C22",
+                                                      "a `#schedule.sort`, of a pipe.sort"))
                ? WalkResult::interrupt()
                : WalkResult::advance();
   });

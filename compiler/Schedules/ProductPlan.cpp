@@ -17,7 +17,7 @@ static constexpr int64_t fewestResults = 4;
 static constexpr int64_t together = 4, togetherOfSmall = 8, rowsOfSmall = 16;
 /// From so many rows of the matrix on, and of the value, it is worth to know what is 0; and up to
 /// so many bytes of weights.
-static constexpr int64_t fewestRows = 64, fewestTogether = 4, mostBytes = 1 << 20;
+static constexpr int64_t fewestRows = 64, fewestTogether = 4, mostWeightBytes = 1 << 20;
 
 namespace {
 class ProductPlanner {
@@ -89,7 +89,7 @@ bool ProductPlanner::hasBands() const {
   const int64_t size = scalarBytes(out.getElementType());
   const auto rows = block < 0 ? std::nullopt : extent(block);
   return lane == to && lanes == has.lanesOf(size) && lanes >= 4 &&
-         summed.value_or(0) >= fewestRows && *summed * *extent(to) * size <= mostBytes &&
+         summed.value_or(0) >= fewestRows && *summed * *extent(to) * size <= mostWeightBytes &&
          (!rows || *rows >= fewestTogether * lanes);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How reductions, scans, histograms, scatters and products go through results and elements.
+// How ops that are computed whole go through results and elements.
 #pragma once
 
 #include "compiler/Schedules/LoopPlan.h"
@@ -28,8 +28,12 @@ pipe::TablesAttr tablesFor(pipe::ScatterOp op);
 pipe::ContractAttr contractFor(pipe::ContractOp op, const StoredValues &stored,
                                const lane::Features &has);
 
-/// Writes how a scan, a histogram, a scatter or a product goes that says nothing yet
-/// (WholePlans.cpp).
+/// How many outputs get weights at once, how transforms go, and how rows are sorted (LanePlan.cpp).
+pipe::WeightsAttr weightsFor(pipe::WeightsOp op, const lane::Features &has);
+pipe::FftAttr fftFor(pipe::FftOp op, const lane::Features &has);
+pipe::SortAttr sortFor(pipe::SortOp op, const lane::Features &has);
+
+/// Writes how an op other than a reduction goes that says nothing yet (WholePlans.cpp).
 void planWhole(mlir::Operation &op, const StoredValues &stored, const lane::Features &has);
 
 //===--- rows that are made when they are read (ReducedRows.cpp) -----------------------===//

@@ -21,4 +21,7 @@ void penstock::schedules::planWhole(Operation &op, const StoredValues &stored,
   planOne<ScatterOp>(op, "tables", [](ScatterOp scatter) { return tablesFor(scatter); });
   planOne<ContractOp>(op, "contract",
                       [&](ContractOp contract) { return contractFor(contract, stored, has); });
+  planOne<WeightsOp>(op, "weights", [&](WeightsOp weights) { return weightsFor(weights, has); });
+  planOne<FftOp>(op, "fft", [&](FftOp fft) { return fftFor(fft, has); });
+  planOne<SortOp>(op, "sort", [&](SortOp sort) { return sortFor(sort, has); });
 }

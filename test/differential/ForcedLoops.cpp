@@ -119,6 +119,34 @@ static ContractAttr forced(ContractOp op, Rng &rng) {
       isBeside && rng.chance(0.3));
 }
 
+static int64_t someLanes(Rng &rng) { return int64_t{1} << rng.below(7); }
+
+/// A name of one of the value's axes.
+static StringAttr someAxis(Value value, Rng &rng) {
+  ArrayRef<Axis> axes = tensorOf(value).getAxes();
+  return StringAttr::get(value.getContext(),
+                         axes[rng.below(static_cast<int64_t>(axes.size()))].name);
+}
+
+static WeightsAttr forced(WeightsOp op, Rng &rng) {
+  return WeightsAttr::get(op.getContext(), someLanes(rng));
+}
+
+static FftAttr forced(FftOp op, Rng &rng) {
+  const int64_t lanes = someLanes(rng);
+  const bool areTogether = lanes > 1 && rng.chance(0.7);
+  return FftAttr::get(op.getContext(), areTogether ? someAxis(op.getValue(), rng) : StringAttr(),
+                      lanes);
+}
+
+static SortAttr forced(SortOp op, Rng &rng) {
+  const auto way = rng.pick<SortWay>({SortWay::across, SortWay::transposed, SortWay::merged});
+  if (way == SortWay::merged)
+    return SortAttr::get(op.getContext(), way, StringAttr(), 1);
+  return SortAttr::get(op.getContext(), way, someAxis(op.getValue(), rng),
+                       int64_t{2} << rng.below(6));
+}
+
 /// Gives `op` a schedule that code can be made for, if one is found soon.
 template <typename Op> static void forceWhole(Op op, StringRef name, Rng &rng) {
   for (int tries = 0; tries < 8 && !op->hasAttr(name); ++tries)
@@ -126,9 +154,15 @@ template <typename Op> static void forceWhole(Op op, StringRef name, Rng &rng) {
       op->setAttr(name, schedule);
 }
 
-/// Reductions, scans, histograms, scatters and products go another way, each one that code can be
-/// made for; what else reads and makes what they store is planned again, since that lies elsewhere
-/// then.
+template <typename Op> static void forceAll(KernelOp kernel, StringRef name, Rng &rng) {
+  kernel.walk([&](Op op) {
+    op->removeAttr(name);
+    forceWhole(op, name, rng);
+  });
+}
+
+/// What is computed whole goes another way, each one that code can be made for; what else reads and
+/// makes what they store is planned again, since that lies elsewhere then.
 static void forceWholeOps(KernelOp kernel, Rng &rng) {
   kernel.walk([&](ReduceOp op) {
     op->removeAttr("reduction");
@@ -139,22 +173,13 @@ static void forceWholeOps(KernelOp kernel, Rng &rng) {
       return;
     forceWhole(op, "reduction", rng);
   });
-  kernel.walk([&](ScanOp op) {
-    op->removeAttr("scan");
-    forceWhole(op, "scan", rng);
-  });
-  kernel.walk([&](HistogramOp op) {
-    op->removeAttr("tables");
-    forceWhole(op, "tables", rng);
-  });
-  kernel.walk([&](ScatterOp op) {
-    op->removeAttr("tables");
-    forceWhole(op, "tables", rng);
-  });
-  kernel.walk([&](ContractOp op) {
-    op->removeAttr("contract");
-    forceWhole(op, "contract", rng);
-  });
+  forceAll<ScanOp>(kernel, "scan", rng);
+  forceAll<HistogramOp>(kernel, "tables", rng);
+  forceAll<ScatterOp>(kernel, "tables", rng);
+  forceAll<ContractOp>(kernel, "contract", rng);
+  forceAll<WeightsOp>(kernel, "weights", rng);
+  forceAll<FftOp>(kernel, "fft", rng);
+  forceAll<SortOp>(kernel, "sort", rng);
   auto level = kernel.getSchedule() ? kernel.getSchedule()->getAs<IntegerAttr>("level") : nullptr;
   schedules::planLoops(kernel, level ? lane::featuresOf(level.getInt()) : lane::Features());
 }

@@ -14,6 +14,9 @@ BANDED = ("output y: f32[n, t, mel] = contract(row.power, map (v in row.bank, i 
 
 VOTES = ("output y: i32[n, k] = scatter(map (k in 0 .. 9) { i32(k) }, map (v in merge(row.tall, h, w)) { if v > 99 then i32(v) else i32(0) }, "
          "k = map (i in index(merge(row.tall, h, w), h)) { i % 11 })")
+FFT = "output y: f32[n, t, freq, part] = fft(row.power, freq)"
+FFT_OF_FLOATS = "output y: f32[n, h, w, freq, part] = fft(row.cube, k)"
+ORDER = "output y: i64[n, t, freq] = sort(row.power, freq)"
 
 # (the decision, a pipeline's lines, its form in the text of the schedule, the form that replaces it).
 DECISIONS = [
@@ -54,6 +57,15 @@ DECISIONS = [
     ("bands of a matrix", PRODUCT, r", bands = true", ""),
     ("bands of a matrix that has some", BANDED, r", bands = true", ""),
     ("lanes of bands", BANDED, r'along = "mel", lanes = 8', 'along = "mel", lanes = 16'),
+    ("outputs whose weights are made at once", "output y: u8[n, h, w, c] = row.image |> resize(9, 40)", r"(#schedule.weights<lanes) = \d+", r"\1 = 2"),
+    ("transforms side by side", FFT, r'along = "t", lanes = 8', "lanes = 8"),
+    ("lanes of transforms", FFT, r'along = "t", lanes = 8', 'along = "t", lanes = 4'),
+    ("transforms along another axis", FFT_OF_FLOATS, r'along = "w", lanes = 8', 'along = "h", lanes = 16'),
+    ("lanes of one transform", "output y: f32[n, freq, part] = fft(row.sound, t)", r"(#schedule.fft<lanes) = \d+", r"\1 = 2"),
+    ("a network that sorts rows", ORDER, r'way = transposed, along = "t", lanes = 4', "way = merged"),
+    ("squares of sorted rows", ORDER, r"way = transposed", "way = across"),
+    ("lanes of sorted rows", ORDER, r"lanes = 4", "lanes = 8"),
+    ("lanes of sorted columns", "output y: i64[n, h, w] = sort(row.tall, h)", r"(#schedule.sort<way = across, along = .w., lanes) = 8", r"\1 = 16"),
     ("squares", "output y: f32[n, w, h] = map (v in row.c) { v * 0.5 }", r', across = "w"', ""),
     ("copies", "output y: u8[n, h, w] = concat(each (q in 0 .. 2) { row.b }, w)", r"(copies = .*?)lanes = 32", r"\1lanes = 8"),
 ]
@@ -80,7 +92,8 @@ class Schedules(ToolTest):
                 pipe = self.write("p.pipe", "pipe 1\nuse vision\npipeline p(factor: f32 = 0.25) {\n  for row in synthetic(11, "
                                   "b = u8[h = 5, w = 67], c = f32[h = 21, w = 67], image = u8[h = 12, w = 37, c = rgb], points = f32[t = 50, k = 3], "
                                   "quads = f32[t = 50, k = 4], few = f32[k = 4, mel = 24], power = f32[t = 50, freq = 72], bank = f32[freq = 72, mel = 24], "
-                                  "tall = u8[h = 70, w = 130])\n"
+                                  "tall = u8[h = 70, w = 130], "
+                                  "cube = f32[h = 18, w = 19, k = 64], sound = f32[t = 160])\n"
                                   f"  batch 4 last keep {{\n    {output}\n  }}\n}}\n")
                 chosen = self.run_tool("compile", pipe, "--no-cache", "--target", "x86-64-v3", "--emit", "schedule").stdout
                 forced = re.sub(old, new, chosen)
@@ -88,7 +101,7 @@ class Schedules(ToolTest):
                 texts = [self.write(f"{i}.mlir", text) for i, text in enumerate((chosen, forced))]
                 loops = [self.run_tool("compile", text, "--no-cache", "--target", "x86-64-v3", "--from", "schedule", "--emit",
                                        "loops").stdout for text in texts]
-                self.assertNotEqual(*(re.sub(r"#schedule\.(?:loops|reduction|scan|tables|contract)<[^>]*>", "", text) for text in loops))
+                self.assertNotEqual(*(re.sub(r"#schedule\.\w+<[^>]*>", "", text) for text in loops))
                 right, *others = (self.bytes_of(path, "--target", "x86-64-v3", *options) for path, options in
                                   ((pipe, ()), *((text, ("--from", "schedule")) for text in texts)))
                 self.assertEqual([right, right], others)

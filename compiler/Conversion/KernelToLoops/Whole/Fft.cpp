@@ -3,9 +3,8 @@
 // The Fourier transform.
 //
 // docs/rationale/fft.md defines every operation. Real and imaginary parts lie in
-// arrays of their own. Lanes are transforms side by side, where the value has enough of
-// them along some axis, and squares of elements are transposed on the way in and out;
-// otherwise they are runs of elements of one transform.
+// arrays of their own. Lanes are transforms side by side, and squares of elements are transposed
+// on the way in and out, or runs of elements of one transform, as the schedule says.
 #include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
 #include "compiler/Conversion/KernelToLoops/Elements/Scalars.h"
 #include "compiler/Conversion/KernelToLoops/Nest/Nest.h"
@@ -20,7 +19,6 @@ using namespace penstock::conversion;
 
 namespace {
 
-/// Transforms that are made at once: so many along an axis of the value.
 struct Side {
   int64_t axis = -1, count = 1;
 };
@@ -53,34 +51,19 @@ private:
 
 } // namespace
 
-/// Work that no longer fits the caches is no faster with lanes of this kind.
-static constexpr int64_t mostBytesTogether = 1 << 16;
-
-static Side sideOf(const Site &site, FftOp op, int64_t length, int64_t size) {
-  NamedTensorType in = typeOf(op.getValue());
-  const int64_t axis = in.axisIndex(op.getAxis()), n = in.getAxes()[axis].extent,
-                lanes = site.m.l.has.lanesOf(size);
-  Side side;
-  if (lanes < 4 || n / 2 + 1 < lanes || length * size * lanes > mostBytesTogether)
-    return side;
-  int64_t longest = 0;
-  for (auto [i, other] : llvm::enumerate(in.getAxes())) {
-    // How many there are when running is taken to be many.
-    const int64_t extent = other.isStatic() ? other.extent : std::numeric_limits<int64_t>::max();
-    if (static_cast<int64_t>(i) != axis && extent >= lanes && extent > longest) {
-      side = {static_cast<int64_t>(i), lanes};
-      longest = extent;
-    }
-  }
-  return side;
+/// Transforms that are made at once, along an axis of the value.
+static Side sideOf(FftOp op) {
+  const FftAttr fft = fftOf(op);
+  if (!fft.getAlong())
+    return {};
+  return {typeOf(op.getValue()).axisIndex(fft.getAlong()), fft.getLanes()};
 }
 
 Emitter::Emitter(const Site &site, FftOp op, const Buffer &to)
     : site(site), op(op), to(to), in(typeOf(op.getValue())), element(in.getElementType()),
       axis(in.axisIndex(op.getAxis())), n(in.getAxes()[axis].extent), bins(n / 2 + 1),
-      size(scalarBytes(element)), even(n % 2 == 0) {
+      size(scalarBytes(element)), even(n % 2 == 0), side(sideOf(op)) {
   length = even ? n / 2 : n;
-  side = sideOf(site, op, length, size);
   auto room = [&] { // of constant size, so it is always to be had
     const int64_t bytes = length * size * side.count;
     return Parts{*scratchBytes(site, bytes, {}), *scratchBytes(site, bytes, {})};
@@ -95,11 +78,10 @@ Emitter::Emitter(const Site &site, FftOp op, const Buffer &to)
 
 /// From array `one`; returns the array where the result lies.
 Parts Emitter::stages(Transform &f) {
-  auto [ctx, b, l, m] = site.parts();
   Parts from = one, next = other;
   int64_t done = 1;
   for (int64_t r : factorsOf(length)) {
-    f.lanes = f.beside > 1 ? 1 : l.has.lanesOf(size);
+    f.lanes = f.beside > 1 ? 1 : fftOf(op).getLanes();
     f.stage(from, next, done, r, [&] { return folded; });
     std::swap(from, next);
     done *= r;

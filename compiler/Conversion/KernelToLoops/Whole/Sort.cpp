@@ -10,6 +10,7 @@
 #include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
 #include "compiler/Conversion/KernelToLoops/Nest/Nest.h"
 #include "compiler/Conversion/KernelToLoops/Whole/Whole.h"
+#include "compiler/Dialect/ScheduleDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -44,9 +45,8 @@ static LogicalResult emitSort(const Site &site, SortOp op) {
   auto buffer = bufferFor(site, op.getResult());
   if (failed(buffer))
     return failure();
-  auto inLanes = sortInLanes(site, op, *buffer);
-  if (failed(inLanes) || *inLanes)
-    return success(succeeded(inLanes));
+  if (sortOf(op).getWay() != SortWay::merged)
+    return sortInLanes(site, op, *buffer);
   auto keys = scratchBytes(site, 8, {{op.getValue(), axis}});
   auto here = scratchBytes(site, 8, {{op.getValue(), axis}});
   auto there = scratchBytes(site, 8, {{op.getValue(), axis}});

@@ -7,7 +7,7 @@
 
 namespace penstock::conversion {
 
-/// Sorts rows side by side, one in each lane; false where that does not fit.
-mlir::FailureOr<bool> sortInLanes(const Site &site, pipe::SortOp op, const Buffer &to);
+/// Sorts rows side by side, one in each lane.
+mlir::LogicalResult sortInLanes(const Site &site, pipe::SortOp op, const Buffer &to);
 
 } // namespace penstock::conversion

@@ -11,19 +11,19 @@
 #include "compiler/Conversion/KernelToLoops/Vector/Transposed.h"
 #include "compiler/Conversion/KernelToLoops/Whole/Reduction.h"
 #include "compiler/Conversion/KernelToLoops/Whole/Sort.h"
+#include "compiler/Dialect/ScheduleDialect.h"
 
 using namespace mlir;
 using namespace penstock::pipe;
 using namespace penstock::conversion;
 using arith::CmpIPredicate;
 
-/// Of a number the bits that are a place: rows are no longer than that, and fit a near cache.
-static constexpr int64_t placeBits = 12, longestRow = 1 << placeBits;
+/// Of a number the bits that are a place: rows are no longer than that.
+static constexpr int64_t placeBits = sortedPlaceBits, longestRow = 1 << placeBits;
 
 namespace {
 struct SortInLanes {
   SortInLanes(const Site &site, SortOp op, const Buffer &to);
-  bool fits() const;
   LogicalResult emitAll();
 
 private:
@@ -42,6 +42,7 @@ private:
   const Site &site;
   const Value input;
   const Buffer &to;
+  const SortAttr sort;
   OpBuilder &b = site.ctx.b;
   const Lanes &l = site.m.l;
   const Memory &m = site.m;
@@ -50,31 +51,17 @@ private:
   /// Of a key and its place.
   const int64_t bytes;
   const Type number = b.getIntegerType(static_cast<unsigned>(8 * bytes));
-  const int64_t rows = l.has.lanesOf(bytes), count = type.getAxes()[along].extent;
-  int64_t side = -1;       ///< the axis of the lanes
-  bool transposes = false; ///< elements lie along the sorted axis, and so do results
+  const int64_t rows = sort.getLanes(), count = type.getAxes()[along].extent;
+  const int64_t side = type.axisIndex(sort.getAlong()); ///< the axis of the lanes
+  /// Elements lie along the sorted axis, and so do results.
+  const bool transposes = sort.getWay() == SortWay::transposed;
   Value keys;
 };
 } // namespace
 
-static int64_t bytesOfNumber(Type element) {
-  return scalarBytes(element) <= 2 && !llvm::isa<FloatType>(element) ? 4 : 8;
-}
-
 SortInLanes::SortInLanes(const Site &site, SortOp op, const Buffer &to)
-    : site(site), input(op.getValue()), to(to), along(type.axisIndex(op.getAxis())),
-      bytes(bytesOfNumber(typeOf(op.getValue()).getElementType())) {
-  // The innermost of the other axes.
-  for (int64_t axis = 0; axis < rank; ++axis)
-    if (axis != along && type.getAxes()[axis].isStatic() && type.getAxes()[axis].extent >= rows)
-      side = axis;
-  transposes = along == rank - 1 && count >= rows;
-}
-
-bool SortInLanes::fits() const {
-  return side >= 0 && rows > 1 && scalarBytes(type.getElementType()) <= 4 &&
-         type.getAxes()[along].isStatic() && count > 1 && count <= longestRow;
-}
+    : site(site), input(op.getValue()), to(to), sort(sortOf(op)),
+      along(type.axisIndex(op.getAxis())), bytes(bytesOfKey(op)) {}
 
 /// The elements and their places, as numbers that order as they do.
 Value SortInLanes::keyOf(const Site &wide, ArrayRef<Index> at, Value place) const {
@@ -217,11 +204,6 @@ LogicalResult SortInLanes::emitAll() {
   return success();
 }
 
-FailureOr<bool> penstock::conversion::sortInLanes(const Site &site, SortOp op, const Buffer &to) {
-  SortInLanes sort(site, op, to);
-  if (!sort.fits())
-    return false;
-  if (failed(sort.emitAll()))
-    return failure();
-  return true;
+LogicalResult penstock::conversion::sortInLanes(const Site &site, SortOp op, const Buffer &to) {
+  return SortInLanes(site, op, to).emitAll();
 }

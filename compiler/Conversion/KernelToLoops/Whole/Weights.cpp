@@ -10,6 +10,7 @@
 #include "compiler/Conversion/KernelToLoops/Vector/Helpers.h"
 #include "compiler/Conversion/KernelToLoops/Whole/Whole.h"
 #include "compiler/Dialect/Filters.h"
+#include "compiler/Dialect/ScheduleDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "runtime/abi/scalar.h"
@@ -96,16 +97,6 @@ static Value filterValue(Doubles d, Filter filter, Value x) {
   return l.pick(d.less(a, one), inner, l.pick(d.less(a, two), outer, zero));
 }
 
-/// Lanes are outputs; one by one where there are too few or nobody knows how
-/// many, and for filters with sines, which are scalar.
-static int64_t lanesOf(const Lanes &l, Filter filter, const Axis &outputs) {
-  const bool hasSine = filter == Filter::lanczos || filter == Filter::hamming;
-  int64_t lanes = outputs.isStatic() && !hasSine ? l.has.lanesOf(8) : 1;
-  while (outputs.isStatic() && lanes > 1 && lanes > outputs.extent)
-    lanes /= 2;
-  return lanes;
-}
-
 /// A weight in units of the integers that pixels are multiplied with.
 static LaneValue asInteger(Doubles d, Value weight, bool isConvex) {
   const Lanes &l = d.l;
@@ -159,7 +150,7 @@ static LogicalResult emitWeights(const Site &site, WeightsOp op) {
   auto weights = bufferFor(site, op.getWeights()), starts = bufferFor(site, op.getStart());
   auto type = llvm::cast<NamedTensorType>(op.getWeights().getType());
   const bool scaled = type.getElementType().isSignlessInteger(32);
-  const int64_t lanes = lanesOf(l, filter, type.getAxes()[0]);
+  const int64_t lanes = weightsOf(op).getLanes(); // outputs
   // No weight is negative, so none exceeds their sum; and none is NaN.
   const bool isConvex =
       llvm::is_contained({Filter::nearest, Filter::box, Filter::bilinear}, filter);

@@ -15,3 +15,22 @@ pipe.kernel @ffts "pixels" {
   %0 = pipe.fft %x along "t" : !pipe.tensor<f32[t=64]> -> !pipe.tensor<f32[freq=33, part=2]>
   pipe.return %0 : !pipe.tensor<f32[freq=33, part=2]>
 }
+
+// The schedule says whether transforms go side by side, and how many elements of one at once.
+// CHECK-LABEL: func.func @side_by_side(
+// CHECK: vector.shuffle
+// CHECK: arith.subf {{.*}} : vector<4xf32>
+// CHECK-LABEL: func.func @one_by_one(
+// CHECK-NOT: vector.shuffle
+// CHECK: arith.subf {{.*}} : vector<16xf32>
+// CHECK: return
+pipe.kernel @side_by_side "pixels" {
+^bb0(%x: !pipe.tensor<f32[t=20, k=64]>):
+  %0 = pipe.fft %x along "k" {fft = #schedule.fft<along = "t", lanes = 4>} : !pipe.tensor<f32[t=20, k=64]> -> !pipe.tensor<f32[t=20, freq=33, part=2]>
+  pipe.return %0 : !pipe.tensor<f32[t=20, freq=33, part=2]>
+}
+pipe.kernel @one_by_one "pixels" {
+^bb0(%x: !pipe.tensor<f32[t=20, k=64]>):
+  %0 = pipe.fft %x along "k" {fft = #schedule.fft<lanes = 16>} : !pipe.tensor<f32[t=20, k=64]> -> !pipe.tensor<f32[t=20, freq=33, part=2]>
+  pipe.return %0 : !pipe.tensor<f32[t=20, freq=33, part=2]>
+}

@@ -44,3 +44,20 @@ pipe.kernel @sorts_columns "pixels" {
   %0 = pipe.sort %x along "k" : !pipe.tensor<u8[k=100, t=64]> -> !pipe.tensor<i64[k=100, t=64]>
   pipe.return %0 : !pipe.tensor<i64[k=100, t=64]>
 }
+
+// The same rows one after the other, and the columns in as many lanes, where the schedule says so.
+// CHECK-LABEL: func.func @merges(
+// CHECK: scf.while
+// CHECK-LABEL: func.func @many_columns(
+// CHECK: arith.minsi {{.*}} : vector<16xi32>
+// CHECK: return
+pipe.kernel @merges "pixels" {
+^bb0(%x: !pipe.tensor<f32[t=9, k=100]>):
+  %0 = pipe.sort %x along "k" {sort = #schedule.sort<way = merged>} : !pipe.tensor<f32[t=9, k=100]> -> !pipe.tensor<i64[t=9, k=100]>
+  pipe.return %0 : !pipe.tensor<i64[t=9, k=100]>
+}
+pipe.kernel @many_columns "pixels" {
+^bb0(%x: !pipe.tensor<u8[k=100, t=64]>):
+  %0 = pipe.sort %x along "k" {sort = #schedule.sort<way = across, along = "t", lanes = 16>} : !pipe.tensor<u8[k=100, t=64]> -> !pipe.tensor<i64[k=100, t=64]>
+  pipe.return %0 : !pipe.tensor<i64[k=100, t=64]>
+}

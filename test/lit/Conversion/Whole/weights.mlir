@@ -17,3 +17,21 @@ pipe.kernel @weights "pixels" {
   %w, %s = pipe.weights bilinear %in to %out antialias(true) sizes(%taps) : !pipe.tensor<i32[w=16, k=?]>, !pipe.tensor<i32[w=16]>
   pipe.return %w, %s : !pipe.tensor<i32[w=16, k=?]>, !pipe.tensor<i32[w=16]>
 }
+
+// Lanes are the schedule's: two outputs, and one.
+// CHECK-LABEL: func.func @two_outputs(
+// CHECK: scf.for {{.*}} step %c2
+// CHECK: arith.divf {{.*}} : vector<2xf64>
+// CHECK-LABEL: func.func @one_output(
+// CHECK-NOT: vector<
+// CHECK: return
+pipe.kernel @two_outputs "pixels" {
+^bb0(%in: i64, %out: i64, %taps: i64):
+  %w, %s = pipe.weights bilinear %in to %out antialias(true) sizes(%taps) {weights = #schedule.weights<lanes = 2>} : !pipe.tensor<i32[w=16, k=?]>, !pipe.tensor<i32[w=16]>
+  pipe.return %w, %s : !pipe.tensor<i32[w=16, k=?]>, !pipe.tensor<i32[w=16]>
+}
+pipe.kernel @one_output "pixels" {
+^bb0(%in: i64, %out: i64, %taps: i64):
+  %w, %s = pipe.weights bilinear %in to %out antialias(true) sizes(%taps) {weights = #schedule.weights<lanes = 1>} : !pipe.tensor<i32[w=16, k=?]>, !pipe.tensor<i32[w=16]>
+  pipe.return %w, %s : !pipe.tensor<i32[w=16, k=?]>, !pipe.tensor<i32[w=16]>
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Lanes of weights, Fourier transforms and orders.
+//
+// Outputs, transforms or rows go side by side where there are enough of them.
+#include "compiler/Dialect/Filters.h"
+#include "compiler/Schedules/ReductionPlan.h"
+
+using namespace mlir;
+using namespace penstock::pipe;
+
+/// Transforms side by side that no longer fit the caches are no faster than one after the other.
+static constexpr int64_t mostBytesTogether = 1 << 16;
+/// Squares smaller than this are not worth transposing.
+static constexpr int64_t fewestTransforms = 4;
+
+/// Sines are scalar.
+WeightsAttr penstock::schedules::weightsFor(WeightsOp op, const lane::Features &has) {
+  const Axis &outputs = tensorOf(op.getStart()).getAxes()[0];
+  int64_t lanes = outputs.isStatic() && !hasSine(op.getFilter()) ? has.lanesOf(8) : 1;
+  while (outputs.isStatic() && lanes > 1 && lanes > outputs.extent)
+    lanes /= 2;
+  return WeightsAttr::get(op.getContext(), lanes);
+}
+
+FftAttr penstock::schedules::fftFor(FftOp op, const lane::Features &has) {
+  NamedTensorType in = tensorOf(op.getValue());
+  const int64_t size = scalarBytes(in.getElementType()), lanes = has.lanesOf(size),
+                n = in.getAxes()[in.axisIndex(op.getAxis())].extent;
+  const FftAttr alone = FftAttr::get(op.getContext(), StringAttr(), lanes);
+  // As complex numbers, of which an even length has half as many.
+  if (lanes < fewestTransforms || (n % 2 ? n : n / 2) * size * lanes > mostBytesTogether)
+    return alone;
+  FftAttr best = alone;
+  int64_t longest = 0;
+  for (const Axis &axis : in.getAxes()) {
+    // How many there are when running is taken to be many.
+    const int64_t extent = axis.isStatic() ? axis.extent : std::numeric_limits<int64_t>::max();
+    const FftAttr together =
+        FftAttr::get(op.getContext(), StringAttr::get(op.getContext(), axis.name), lanes);
+    if (extent > longest && whyNot(op, together).empty()) {
+      best = together;
+      longest = extent;
+    }
+  }
+  return best;
+}
+
+/// Lanes lie along the innermost axis that has enough rows.
+SortAttr penstock::schedules::sortFor(SortOp op, const lane::Features &has) {
+  const int64_t lanes = has.lanesOf(bytesOfKey(op));
+  if (lanes > 1)
+    for (const Axis &axis : llvm::reverse(tensorOf(op.getValue()).getAxes()))
+      for (SortWay way : {SortWay::transposed, SortWay::across}) {
+        auto sort =
+            SortAttr::get(op.getContext(), way, StringAttr::get(op.getContext(), axis.name), lanes);
+        if (whyNot(op, sort).empty())
+          return sort;
+      }
+  return SortAttr::get(op.getContext(), SortWay::merged, StringAttr(), 1);
+}
