@@ -80,6 +80,10 @@ def Pipe_KernelOp : Pipe_Op<"kernel", [Pipe_OfClass<"other">, IsolatedFromAbove,
       numbers that are known when compiling.
     - (C23) the way "transposed" there goes along the last axis, of as many elements at least as there are lanes, with rows
       of 16, 32 or 64 bytes in its squares: 4 bytes an element and its place for integers of 1 or 2 bytes, 8 for others.
+    - (C24) the partial sums of a sum of floats are in "registers" in the way "across" that is not unrolled, and "lanes",
+      where there are 32 elements at least of which it is known when compiling where each one goes; in "memory" they
+      are of one result at a time, with no channels.
+    - (C25) `small` stands with sums of i64, and counts.
 
     Example:
 

@@ -23,15 +23,24 @@ static bool isScheduled(ReduceOp op, StringRef as) {
   return op->getAttr("schedule") == StringAttr::get(op.getContext(), as);
 }
 
+static bool isArgument(ReduceOp op) {
+  return op.getKind() == ReduceKind::argmin || op.getKind() == ReduceKind::argmax;
+}
+static bool isFloatSum(ReduceOp op) {
+  return op.getKind() == ReduceKind::sum &&
+         llvm::isa<FloatType>(tensorOf(op.getValue()).getElementType());
+}
+
 ReductionAttr penstock::pipe::reductionOf(ReduceOp op) {
   if (auto stated = op->getAttrOfType<ReductionAttr>("reduction"))
     return stated;
   const bool isRing = isScheduled(op, "ring");
-  return ReductionAttr::get(
+  const auto way = ReductionAttr::get(
       op.getContext(), isRing ? Way::across : Way::single,
       isRing ? StringAttr::get(op.getContext(), tensorOf(op.getResult()).getAxes().back().name)
              : StringAttr(),
       1, StringAttr(), 1, 1, isScheduled(op, "inline"), false, 1, 1);
+  return isRing && isFloatSum(op) ? way.withSums(ReductionSums::memory) : way;
 }
 
 std::optional<int64_t> penstock::pipe::extentInCode(Operation *op, int64_t axis) {
@@ -61,13 +70,6 @@ bool penstock::pipe::fillsVectors(ReduceOp op, int64_t run) {
   return last && *last >= partialSums && (*last % partialSums == 0 || reducedElements(op));
 }
 
-static bool isArgument(ReduceOp op) {
-  return op.getKind() == ReduceKind::argmin || op.getKind() == ReduceKind::argmax;
-}
-static bool isFloatSum(ReduceOp op) {
-  return op.getKind() == ReduceKind::sum &&
-         llvm::isa<FloatType>(tensorOf(op.getValue()).getElementType());
-}
 /// Numbers of elements have 32 bits.
 static bool hasSmallNumbers(ReduceOp op) {
   const auto count = reducedElements(op);
@@ -92,6 +94,37 @@ static std::string whyNoRows(ReduceOp op, ReductionAttr reduction) {
   for (int64_t axis : ArrayRef(axes.kept).take_back(run))
     length *= extentInCode(op, axis).value_or(0);
   return length < reduction.getLanes() ? "C12: a row has fewer results than there are lanes" : "";
+}
+
+/// Of an element that lies some whole turns of 32 further it is known where it lies along each
+/// axis.
+static bool goesByTurns(ReduceOp op) {
+  NamedTensorType in = tensorOf(op.getValue());
+  const ReducedAxes axes(op);
+  int64_t inside = 1;
+  for (int64_t axis : ArrayRef(axes.over).drop_front())
+    inside *= in.getAxes()[axis].extent;
+  return partialSums % inside == 0 ||
+         (inside % partialSums == 0 && in.getAxes()[axes.over.back()].extent % partialSums == 0);
+}
+
+/// Where partial sums may live.
+static std::string whyNotThere(ReduceOp op, ReductionAttr reduction) {
+  const bool isLanes = reduction.getWay() == Way::lanes,
+             isAcross = reduction.getWay() == Way::across && !reduction.getUnrolled();
+  if (reduction.getSums() == ReductionSums::memory)
+    return !isFloatSum(op) || reduction.getBeside() > 1 || (isLanes && reduction.getUnroll())
+               ? "C24: partial sums in memory are of a sum of floats, of one result at a time"
+               : "";
+  if (!isFloatSum(op) || !(isLanes || isAcross))
+    return "";
+  const auto count = reducedElements(op);
+  const bool canLive = isLanes ? fillsVectors(op, reduction.getUnroll() ? 1 : reduction.getRun())
+                               : count && *count >= partialSums && goesByTurns(op);
+  return canLive
+             ? ""
+             : "C24: partial sums in registers are of 32 elements or more, of which it is known "
+               "when compiling where each one goes";
 }
 
 /// Elements of channels, which lie in the operand's last axis, are reduced side by side.
@@ -167,15 +200,17 @@ std::string penstock::pipe::whyNot(ReduceOp op, ReductionAttr reduction) {
     return "C11: what is unrolled has 1 to 256 elements, known when compiling";
   if (isScheduled(op, "inline") && (!reduction.getUnrolled() || reduction.getWay() != Way::single))
     return "C11: what is computed where it is read is \"single\" and unrolled";
-  switch (reduction.getWay()) {
-  case Way::across:
-    return "";
-  case Way::rows:
-    return whyNoRows(op, reduction);
-  case Way::lanes:
-    return whyNoLanes(op, reduction);
-  case Way::single:
-    return whyNoRun(op, reduction);
-  }
-  return "";
+  const bool isCount = op.getKind() == ReduceKind::count;
+  if (reduction.getSmall() > 0 &&
+      !(isCount || (op.getKind() == ReduceKind::sum &&
+                    tensorOf(op.getValue()).getElementType().isSignlessInteger(64))))
+    return "C25: `small` stands with sums of i64, and counts";
+  std::string why;
+  if (reduction.getWay() == Way::rows)
+    why = whyNoRows(op, reduction);
+  else if (reduction.getWay() == Way::lanes)
+    why = whyNoLanes(op, reduction);
+  else if (reduction.getWay() == Way::single)
+    why = whyNoRun(op, reduction);
+  return why.empty() ? whyNotThere(op, reduction) : why;
 }

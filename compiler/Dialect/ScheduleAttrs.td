@@ -78,6 +78,15 @@ def Schedule_WayEnum : I32EnumAttr<"Way", "how a reduction goes through results 
   let genSpecializedAttr = 0;
 }
 
+def Schedule_ReductionSumsEnum : I32EnumAttr<"ReductionSums", "where the partial sums of a reduction live", [
+    I32EnumAttrCase<"registers", 0>, I32EnumAttrCase<"memory", 1>]> {
+  let cppNamespace = "::penstock::pipe";
+  let genSpecializedAttr = 0;
+}
+def Schedule_ReductionSums : EnumParameter<Schedule_ReductionSumsEnum> {
+  let defaultValue = "ReductionSums::registers";
+}
+
 def Schedule_ReductionAttr : AttrDef<Schedule_Dialect, "Reduction"> {
   let mnemonic = "reduction";
   let summary = "How a reduction goes through its results and their elements";
@@ -103,14 +112,21 @@ def Schedule_ReductionAttr : AttrDef<Schedule_Dialect, "Reduction"> {
     made of the elements of one vector, where the last reduced axis lies inside of `along` in memory, as columns of
     tiles do.
 
+    A sum of floats has 32 partial sums. In the ways "across" and "lanes" they live in "registers", or with `sums` in
+    "memory", where nobody knows to which of them an element goes; in "rows", and "single" that is not unrolled, they live in memory.
+
+    Sums of i64 and counts are taken in 32 bits, `small` elements in each lane at a time, and then added to what there
+    is; 0: each element is added in 64 bits. That so many fit is an error of the lowering where their ranges do not say so.
+
     Constraints:
 
-    - (C1) `lanes` is a power of two up to 64, `beside` one up to 16, `run` at least 1.
+    - (C1) `lanes` is a power of two up to 64, `beside` one up to 16, `run` at least 1, and `small` 0 to 2,147,483,647.
     - (C2) `along` stands with the way "across", and with no other.
     - (C3) `unroll` stands with "across" or "lanes", `unrolled` and `pieces` with "across" or "single"; `beside` is 1 with
       other ways than "rows" and "lanes", `run` with "across", and `lanes` with "single".
     - (C4) `period` and `sharing` are 1, or stand together with the way "lanes" and results beside, 2 or more, and `sharing` is a
       power of two up to 16.
+    - (C5) `small` stands with "lanes", and `sums = memory` with that or "across"; neither does where it is `unrolled`.
 
     Example: `#schedule.reduction<way = across, along = "w", lanes = 16, unroll = "c", unrolled = true>`
   }];
@@ -124,9 +140,24 @@ def Schedule_ReductionAttr : AttrDef<Schedule_Dialect, "Reduction"> {
     DefaultValuedParameter<"bool", "false">:$unrolled,
     DefaultValuedParameter<"bool", "false">:$pieces,
     DefaultValuedParameter<"int64_t", "1">:$period,
-    DefaultValuedParameter<"int64_t", "1">:$sharing);
+    DefaultValuedParameter<"int64_t", "1">:$sharing,
+    Schedule_ReductionSums:$sums,
+    DefaultValuedParameter<"int64_t", "0">:$small);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// The same but for where partial sums live.
+    ReductionAttr withSums(ReductionSums sums) const;
+    /// The same but for how many elements are added in 32 bits.
+    ReductionAttr withSmall(int64_t small) const;
+  }];
+  let builders = [AttrBuilder<(ins "Way":$way, "::mlir::StringAttr":$along, "int64_t":$lanes,
+                                   "::mlir::StringAttr":$unroll, "int64_t":$run, "int64_t":$beside,
+                                   "bool":$unrolled, "bool":$pieces, "int64_t":$period,
+                                   "int64_t":$sharing), [{
+    return $_get($_ctxt, way, along, lanes, unroll, run, beside, unrolled, pieces, period, sharing,
+                 ReductionSums::registers, 0);
+  }]>];
 }
 
 def Schedule_ScanWayEnum : I32EnumAttr<"ScanWay", "how a scan goes through rows and their elements", [

@@ -11,11 +11,14 @@ static constexpr int64_t mostTables = 8;
 LogicalResult ReductionAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError, Way way,
                                     StringAttr along, int64_t lanes, StringAttr unroll, int64_t run,
                                     int64_t beside, bool unrolled, bool pieces, int64_t period,
-                                    int64_t sharing) {
+                                    int64_t sharing, ReductionSums sums, int64_t small) {
   if (!isPowerUpTo(lanes, lanesAtMost) || !isPowerUpTo(beside, besideAtMost) || run < 1)
     return emitError() << "C1: " << lanes << " lanes, " << beside << " beside, a run of " << run
                        << "; known are powers of two up to " << lanesAtMost << " and "
                        << besideAtMost << ", and 1 or more";
+  if (small < 0 || small > INT32_MAX)
+    return emitError() << "C1: " << small << " elements in 32 bits; these hold the sums of 0 to "
+                       << INT32_MAX;
   if ((way == Way::across) != static_cast<bool>(along))
     return emitError() << "C2: `along` " << (along ? "stands" : "does not stand")
                        << " with the way \"" << stringifyWay(way) << "\"; it does with \"across\"";
@@ -40,7 +43,21 @@ LogicalResult ReductionAttr::verify(llvm::function_ref<InFlightDiagnostic()> emi
     return emitError() << "C4: " << sharing << " rows " << period << " apart beside " << beside
                        << " with the way \"" << stringifyWay(way)
                        << "\"; rows share a table in lanes, 2, 4, 8 or 16 at once";
+  const bool inMemory = sums == ReductionSums::memory;
+  if ((small > 0 && !isLanes) || (inMemory && ((!isLanes && !isAcross) || unrolled)))
+    return emitError() << "C5: `" << (small > 0 ? "small" : "sums") << "` with the way \""
+                       << stringifyWay(way) << "\"" << (unrolled ? ", unrolled" : "");
   return success();
+}
+
+ReductionAttr ReductionAttr::withSums(ReductionSums sums) const {
+  return get(getContext(), getWay(), getAlong(), getLanes(), getUnroll(), getRun(), getBeside(),
+             getUnrolled(), getPieces(), getPeriod(), getSharing(), sums, getSmall());
+}
+
+ReductionAttr ReductionAttr::withSmall(int64_t small) const {
+  return get(getContext(), getWay(), getAlong(), getLanes(), getUnroll(), getRun(), getBeside(),
+             getUnrolled(), getPieces(), getPeriod(), getSharing(), getSums(), small);
 }
 
 LogicalResult ScanAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError, ScanWay way,

@@ -327,12 +327,12 @@ ReductionAttr ReductionPlanner::planRows() const {
 
 ReductionAttr penstock::schedules::reductionFor(ReduceOp op, const StoredValues &stored,
                                                 const lane::Features &has) {
-  return ReductionPlanner(op, stored, has).plan();
+  return withSums(op, ReductionPlanner(op, stored, has).plan(), stored);
 }
 
 ReductionAttr penstock::schedules::rowsFor(ReduceOp op, const StoredValues &stored,
                                            const lane::Features &has) {
-  return ReductionPlanner(op, stored, has).planRows();
+  return withSums(op, ReductionPlanner(op, stored, has).planRows(), stored);
 }
 
 bool penstock::schedules::goesByRows(ReduceOp op, int64_t inRow, const StoredValues &stored,

@@ -17,6 +17,10 @@ pipe::ReductionAttr reductionFor(pipe::ReduceOp op, const StoredValues &stored,
 pipe::ReductionAttr rowsFor(pipe::ReduceOp op, const StoredValues &stored,
                             const lane::Features &has);
 
+/// `reduction`, with where partial sums live, and how many numbers 32 bits add (SumsPlan.cpp).
+pipe::ReductionAttr withSums(pipe::ReduceOp op, pipe::ReductionAttr reduction,
+                             const StoredValues &stored);
+
 /// How a scan goes (ScanPlan.cpp).
 pipe::ScanAttr scanFor(pipe::ScanOp op, const StoredValues &stored, const lane::Features &has);
 

@@ -2,6 +2,7 @@
 //
 // Schedules that nobody chose.
 #include "test/differential/ForcedLoops.h"
+#include "compiler/Analysis/ValueRanges.h"
 #include "compiler/Schedules/LoopPlan.h"
 #include "test/differential/Rng.h"
 #include "llvm/Support/raw_ostream.h"
@@ -59,9 +60,13 @@ static ReductionAttr forced(ReduceOp op, Rng &rng) {
   auto make = [&](Way way, StringAttr along, int64_t lanes, StringAttr unroll, int64_t beside,
                   bool unrolled, bool pieces) {
     const bool shares = way == Way::lanes && beside > 1 && rng.chance(0.4);
-    return ReductionAttr::get(op.getContext(), way, along, lanes, unroll, 1, beside, unrolled,
-                              pieces, shares ? rng.between(2, 9) : 1,
-                              shares ? int64_t{2} << rng.below(4) : 1);
+    auto reduction =
+        ReductionAttr::get(op.getContext(), way, along, lanes, unroll, 1, beside, unrolled, pieces,
+                           shares ? rng.between(2, 9) : 1, shares ? int64_t{2} << rng.below(4) : 1);
+    if (way == Way::lanes && whyNot(op, reduction.withSmall(1)).empty())
+      return reduction.withSmall(std::min(rng.between(0, 4), analysis::addedIn32Bits(op)));
+    const bool hasSums = (way == Way::lanes || way == Way::across) && !unrolled;
+    return hasSums && rng.chance(0.5) ? reduction.withSums(ReductionSums::memory) : reduction;
   };
   switch (rng.pick<Way>({Way::across, Way::rows, Way::lanes, Way::single})) {
   case Way::across: {

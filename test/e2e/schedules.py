@@ -14,6 +14,7 @@ BANDED = ("output y: f32[n, t, mel] = contract(row.power, map (v in row.bank, i 
 
 VOTES = ("output y: i32[n, k] = scatter(map (k in 0 .. 9) { i32(k) }, map (v in merge(row.tall, h, w)) { if v > 99 then i32(v) else i32(0) }, "
          "k = map (i in index(merge(row.tall, h, w), h)) { i % 11 })")
+TOTALS = "output y: i64[n, c] = sum(map (v in row.image) { i64(v) } over [h, w])"
 FFT = "output y: f32[n, t, freq, part] = fft(row.power, freq)"
 FFT_OF_FLOATS = "output y: f32[n, h, w, freq, part] = fft(row.cube, k)"
 ORDER = "output y: i64[n, t, freq] = sort(row.power, freq)"
@@ -33,7 +34,7 @@ DECISIONS = [
     ("a reduction in lanes", SUMS, r"way = lanes, lanes = 32, beside = 2", "way = single"),
     ("sums side by side", SUMS, r"beside = 2", "beside = 4"),
     ("a result in each lane", SUMS, r"way = lanes, lanes = 32, beside = 2", 'way = across, along = "h", lanes = 4'),
-    ("axes that are one run", "output y: f32[n, h] = sum(map (v in row.image) { f32(v) * 0.5 } over [w, c])", r", run = 2, beside = 2", ""),
+    ("axes that are one run", "output y: f32[n, h] = sum(map (v in row.image) { f32(v) * 0.5 } over [w, c])", r", run = 2, beside = 2", ", sums = memory"),
     ("channels of a reduction", "output y: u8[n, c] = max(row.image over [h, w])", r'way = lanes, lanes = 32, unroll = "c"', "way = single"),
     ("lanes of places", "output y: i64[n, h] = argmax(row.b over [w])", r"lanes = 16", "lanes = 8"),
     ("rows of results", "output y: u8[n, w] = max(row.tall over [h])", r"way = rows, lanes = 64, beside = 8", 'way = across, along = "w", lanes = 16'),
@@ -57,6 +58,11 @@ DECISIONS = [
     ("bands of a matrix", PRODUCT, r", bands = true", ""),
     ("bands of a matrix that has some", BANDED, r", bands = true", ""),
     ("lanes of bands", BANDED, r'along = "mel", lanes = 8', 'along = "mel", lanes = 16'),
+    ("partial sums of a reduction", SUMS, r"beside = 2", "sums = memory"),
+    ("partial sums of a result in each lane", "output y: f32[n, k] = sum(row.points over [t])", r"(#schedule.reduction<way = )[^>]*", r'\1across, along = "k", lanes = 4, sums = memory'),
+    ("sums in 32 bits", TOTALS, r", small = \d+", ""),
+    ("how many numbers 32 bits add", TOTALS, r"small = \d+", "small = 3"),
+    ("sums in 32 bits of what does not come in them", "output y: i64[n, h] = sum(map (v in row.tall) { i64(v) } over [w])", r"way = lanes, lanes = 32", "way = lanes, lanes = 32, small = 2"),
     ("outputs whose weights are made at once", "output y: u8[n, h, w, c] = row.image |> resize(9, 40)", r"(#schedule.weights<lanes) = \d+", r"\1 = 2"),
     ("transforms side by side", FFT, r'along = "t", lanes = 8', "lanes = 8"),
     ("lanes of transforms", FFT, r'along = "t", lanes = 8', 'along = "t", lanes = 4'),

@@ -320,3 +320,103 @@ pipe.kernel @k "pixels" schedule {level = 3 : i64} {
   %0 = pipe.reduce max %x over ["h"] {schedule = "ring"} : !pipe.tensor<f32[h=4, w=40]> -> !pipe.tensor<f32[w=40]>
   pipe.return %0 : !pipe.tensor<f32[w=40]>
 }
+
+// -----
+
+// C1 of #schedule.reduction.
+pipe.kernel @k "pixels" schedule {level = 3 : i64} {
+^bb0(%x: !pipe.tensor<i64[h=4, w=40]>):
+  // expected-error @below {{C1: 2147483648 elements in 32 bits; these hold the sums of 0 to 2147483647}}
+  %0 = pipe.reduce sum %x over ["w"] {reduction = #schedule.reduction<way = lanes, lanes = 32, small = 2147483648>} : !pipe.tensor<i64[h=4, w=40]> -> !pipe.tensor<i64[h=4]>
+  pipe.return %0 : !pipe.tensor<i64[h=4]>
+}
+
+// -----
+
+// C5 of #schedule.reduction.
+pipe.kernel @k "pixels" schedule {level = 3 : i64} {
+^bb0(%x: !pipe.tensor<i64[h=4, w=40]>):
+  // expected-error @below {{C5: `small` with the way "single"}}
+  %0 = pipe.reduce sum %x over ["w"] {reduction = #schedule.reduction<way = single, small = 4>} : !pipe.tensor<i64[h=4, w=40]> -> !pipe.tensor<i64[h=4]>
+  pipe.return %0 : !pipe.tensor<i64[h=4]>
+}
+
+// -----
+
+// C5 of #schedule.reduction.
+pipe.kernel @k "pixels" schedule {level = 3 : i64} {
+^bb0(%x: !pipe.tensor<f32[h=4, w=40]>):
+  // expected-error @below {{C5: `sums` with the way "rows"}}
+  %0 = pipe.reduce sum %x over ["w"] {reduction = #schedule.reduction<way = rows, sums = memory>} : !pipe.tensor<f32[h=4, w=40]> -> !pipe.tensor<f32[h=4]>
+  pipe.return %0 : !pipe.tensor<f32[h=4]>
+}
+
+// -----
+
+// C5 of #schedule.reduction.
+pipe.kernel @k "pixels" schedule {level = 3 : i64} {
+^bb0(%x: !pipe.tensor<f32[h=4, w=40]>):
+  // expected-error @below {{C5: `sums` with the way "across", unrolled}}
+  %0 = pipe.reduce sum %x over ["w"] {reduction = #schedule.reduction<way = across, along = "h", unrolled = true, sums = memory>} : !pipe.tensor<f32[h=4, w=40]> -> !pipe.tensor<f32[h=4]>
+  pipe.return %0 : !pipe.tensor<f32[h=4]>
+}
+
+// -----
+
+// kernel, C24.
+pipe.kernel @k "pixels" schedule {level = 3 : i64} {
+^bb0(%x: !pipe.tensor<f32[h=4, w=?]>):
+  // expected-error @below {{(C24); partial sums in registers are of 32 elements or more, of which it is known when compiling where each one goes}}
+  %0 = pipe.reduce sum %x over ["w"] {reduction = #schedule.reduction<way = lanes, lanes = 32>} : !pipe.tensor<f32[h=4, w=?]> -> !pipe.tensor<f32[h=4]>
+  pipe.return %0 : !pipe.tensor<f32[h=4]>
+}
+
+// -----
+
+// kernel, C24.
+pipe.kernel @k "pixels" schedule {level = 3 : i64} {
+^bb0(%x: !pipe.tensor<f32[h=4, w=31]>):
+  // expected-error @below {{(C24); partial sums in registers are of 32 elements or more, of which it is known when compiling where each one goes}}
+  %0 = pipe.reduce sum %x over ["w"] {reduction = #schedule.reduction<way = across, along = "h", lanes = 4>} : !pipe.tensor<f32[h=4, w=31]> -> !pipe.tensor<f32[h=4]>
+  pipe.return %0 : !pipe.tensor<f32[h=4]>
+}
+
+// -----
+
+// kernel, C24.
+pipe.kernel @k "pixels" schedule {level = 3 : i64} {
+^bb0(%x: !pipe.tensor<f32[h=4, w=40]>):
+  // expected-error @below {{(C24); partial sums in memory are of a sum of floats, of one result at a time}}
+  %0 = pipe.reduce sum %x over ["w"] {reduction = #schedule.reduction<way = lanes, lanes = 32, beside = 2, sums = memory>} : !pipe.tensor<f32[h=4, w=40]> -> !pipe.tensor<f32[h=4]>
+  pipe.return %0 : !pipe.tensor<f32[h=4]>
+}
+
+// -----
+
+// kernel, C24.
+pipe.kernel @k "pixels" schedule {level = 3 : i64} {
+^bb0(%x: !pipe.tensor<f32[h=4, w=40]>):
+  // expected-error @below {{(C24); partial sums in memory are of a sum of floats, of one result at a time}}
+  %0 = pipe.reduce max %x over ["w"] {reduction = #schedule.reduction<way = lanes, lanes = 32, sums = memory>} : !pipe.tensor<f32[h=4, w=40]> -> !pipe.tensor<f32[h=4]>
+  pipe.return %0 : !pipe.tensor<f32[h=4]>
+}
+
+// -----
+
+// kernel, C25.
+pipe.kernel @k "pixels" schedule {level = 3 : i64} {
+^bb0(%x: !pipe.tensor<f32[h=4, w=40]>):
+  // expected-error @below {{(C25); `small` stands with sums of i64, and counts}}
+  %0 = pipe.reduce sum %x over ["w"] {reduction = #schedule.reduction<way = lanes, lanes = 32, small = 4>} : !pipe.tensor<f32[h=4, w=40]> -> !pipe.tensor<f32[h=4]>
+  pipe.return %0 : !pipe.tensor<f32[h=4]>
+}
+
+// -----
+
+// kernel, C25.
+pipe.kernel @k "pixels" schedule {level = 3 : i64} {
+^bb0(%x: !pipe.tensor<i32[h=4, w=40]>):
+  // expected-error @below {{(C25); `small` stands with sums of i64, and counts}}
+  %0 = pipe.reduce sum %x over ["w"] {reduction = #schedule.reduction<way = lanes, lanes = 32, small = 4>} : !pipe.tensor<i32[h=4, w=40]> -> !pipe.tensor<i32[h=4]>
+  pipe.return %0 : !pipe.tensor<i32[h=4]>
+}

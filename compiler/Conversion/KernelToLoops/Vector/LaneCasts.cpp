@@ -36,10 +36,7 @@ static LaneValue floatToInt(const Lanes &l, LaneValue value, Type to) {
   const Interval full = rangeOfType(to);
   const unsigned width = to.getIntOrFloatBitWidth();
   Type reg = l.like(v, registerType(to));
-  Interval out = Interval::of(std::max(full.low, std::trunc(value.range.low)),
-                              std::min(full.high, std::trunc(value.range.high)));
-  if (value.range.nan || out.low > out.high)
-    out = full;
+  const Interval out = rangeOfCast(CastMode::value, value.type, to, value.range);
   if (width <= 16) {
     Type i32Type = l.like(v, b.getI32Type());
     // Saturation happens in whichever domain is cheaper: as integers where the
@@ -94,15 +91,7 @@ LaneValue penstock::conversion::intToFloat(const Lanes &l, LaneValue value, Type
   else if (width == 64 && value.range.within(-2147483648.0, 2147483647.0))
     v = b.create<arith::TruncIOp>(loc, l.like(v, b.getI32Type()), v);
   Value result = b.create<arith::SIToFPOp>(loc, l.like(v, to), v);
-  Interval range = value.range;
-  if (to.isF32() && width > 16) {
-    range.low -= std::abs(range.low) * 0x1p-22;
-    range.high += std::abs(range.high) * 0x1p-22;
-  } else if (width == 64) {
-    range.low -= std::abs(range.low) * 0x1p-50;
-    range.high += std::abs(range.high) * 0x1p-50;
-  }
-  return {result, to, range};
+  return {result, to, rangeOfCast(CastMode::value, value.type, to, value.range)};
 }
 
 static LaneValue intToInt(const Lanes &l, CastMode mode, LaneValue value, Type to) {
@@ -218,13 +207,8 @@ LaneValue Lanes::cast(CastMode mode, LaneValue value, Type to) const {
     Type reg = like(value.value, to);
     if (to.isF64())
       return {b.create<arith::ExtFOp>(loc, reg, value.value), to, value.range};
-    Interval range = value.range;
-    if (!(range.within(-3e38, 3e38)))
-      range = {-std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity(),
-               range.nan, range.least, range.quiet};
-    range.low -= std::abs(range.low) * 0x1p-22 + 1e-40;
-    range.high += std::abs(range.high) * 0x1p-22 + 1e-40;
-    return {b.create<arith::TruncFOp>(loc, reg, value.value), to, range};
+    return {b.create<arith::TruncFOp>(loc, reg, value.value), to,
+            rangeOfCast(mode, value.type, to, value.range)};
   }
   if (isFloat(value.type))
     return floatToInt(*this, value, to);

@@ -148,17 +148,8 @@ static LaneValue floatMinMax(const Lanes &l, bool wantMin, LaneValue a, LaneValu
     if (bothNan)
       v = l.pick(b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::UNO, y, y), x, v);
   }
-  auto pickEnd = [&](double p, double q) { return wantMin ? std::min(p, q) : std::max(p, q); };
-  Interval out{pickEnd(a.range.low, c.range.low), pickEnd(a.range.high, c.range.high), bothNan};
-  // With a NaN on one side the result is the other side.
-  auto include = [&](Interval other) {
-    out.low = std::min(out.low, other.low);
-    out.high = std::max(out.high, other.high);
-  };
-  if (a.range.nan)
-    include(c.range);
-  if (c.range.nan)
-    include(a.range);
+  Interval out = penstock::analysis::rangeOfFloats(wantMin ? BinaryKind::min : BinaryKind::max,
+                                                   a.type, a.range, c.range);
   out.quiet = a.range.noSignal() && c.range.noSignal();
   return {v, a.type, out, {}, {}, upToZeroSign};
 }
@@ -215,15 +206,10 @@ LaneValue penstock::conversion::floatBinary(const Lanes &l, BinaryKind kind, Lan
   OpBuilder &b = l.b;
   const Location loc = l.loc;
   Value x = a.value, y = c.value;
-  const bool finite = !a.range.nan && !c.range.nan && std::isfinite(a.range.low) &&
-                      std::isfinite(a.range.high) && std::isfinite(c.range.low) &&
-                      std::isfinite(c.range.high);
-  Interval out;
+  Interval out = penstock::analysis::rangeOfFloats(kind, a.type, a.range, c.range);
   const bool quiet = a.range.noSignal() && c.range.noSignal();
   switch (kind) {
   case BinaryKind::add:
-    if (finite)
-      out = widened(Interval::of(a.range.low + c.range.low, a.range.high + c.range.high), a.type);
     out.least = leastSum(a, c);
     out.quiet = quiet;
     {
@@ -235,10 +221,8 @@ LaneValue penstock::conversion::floatBinary(const Lanes &l, BinaryKind kind, Lan
       return sum;
     }
   case BinaryKind::sub:
-    if (finite)
-      out = widened(Interval::of(a.range.low - c.range.high, a.range.high - c.range.low), a.type);
     // The middle of a window, less itself: what follows is known as well.
-    if (finite && x == y)
+    if (a.range.isFinite() && c.range.isFinite() && x == y)
       return l.constant(b.getFloatAttr(a.type, 0.0));
     out.least = leastSum(a, c);
     out.quiet = quiet;
@@ -249,16 +233,12 @@ LaneValue penstock::conversion::floatBinary(const Lanes &l, BinaryKind kind, Lan
       return difference;
     }
   case BinaryKind::mul:
-    if (finite)
-      out = widened(product(a.range, c.range), a.type);
     out.quiet = quiet;
     // Three channels share the other factor, and so the step that is left.
     if (a.scaled && c.range.least >= 0x1p-60)
       return {b.create<arith::MulFOp>(loc, a.scaled, scaledDown(l, y)), a.type, out};
     return {b.create<arith::MulFOp>(loc, x, y), a.type, out};
   case BinaryKind::div:
-    if (finite && (c.range.low > 0 || c.range.high < 0))
-      out = widened(product(a.range, Interval::of(1 / c.range.high, 1 / c.range.low)), a.type);
     out.quiet = quiet;
     return {quotient(l, a, c), a.type, out};
   case BinaryKind::rem:

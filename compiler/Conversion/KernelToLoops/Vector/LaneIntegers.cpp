@@ -209,62 +209,36 @@ static Value shifted(const Lanes &l, BinaryKind kind, const LaneValue &a, const 
   return b.create<arith::ShRSIOp>(l.loc, a.value, count);
 }
 
-static Interval shiftedRange(BinaryKind kind, const LaneValue &a, const LaneValue &c) {
-  if (kind == BinaryKind::shl || a.range.low < 0)
-    return rangeOfType(a.type);
-  const double most = a.type.getIntOrFloatBitWidth() - 1;
-  const bool known = c.range.low == c.range.high && c.range.within(0, most);
-  return Interval::of(0, known
-                             ? std::floor(std::ldexp(a.range.high, -static_cast<int>(c.range.low)))
-                             : a.range.high);
-}
-
 LaneValue penstock::conversion::intBinary(const Lanes &l, BinaryKind kind, LaneValue a,
                                           LaneValue c) {
   OpBuilder &b = l.b;
   const Location loc = l.loc;
   const bool isUnsignedType = isUnsigned(a.type);
-  const Interval full = rangeOfType(a.type);
   Value x = a.value, y = c.value, v;
-  std::optional<Interval> out = full;
+  const std::optional<Interval> out =
+      penstock::analysis::rangeOfIntegers(kind, a.type, a.range, c.range);
   switch (kind) {
   case BinaryKind::add:
     v = b.create<arith::AddIOp>(loc, x, y);
-    out =
-        unlessItWraps(Interval::of(a.range.low + c.range.low, a.range.high + c.range.high), a.type);
     break;
   case BinaryKind::sub:
     v = b.create<arith::SubIOp>(loc, x, y);
-    out =
-        unlessItWraps(Interval::of(a.range.low - c.range.high, a.range.high - c.range.low), a.type);
     break;
   case BinaryKind::mul:
     v = b.create<arith::MulIOp>(loc, x, y);
-    out = unlessItWraps(product(a.range, c.range), a.type);
     break;
   case BinaryKind::div:
-  case BinaryKind::rem: {
+  case BinaryKind::rem:
     v = dividedBy(l, kind, a, c);
-    if (c.range.low >= 1 && a.range.low >= 0)
-      out = Interval::of(0, kind == BinaryKind::div ? std::floor(a.range.high / c.range.low)
-                                                    : std::min(a.range.high, c.range.high - 1));
-    else if (kind == BinaryKind::div && c.range.low >= 1)
-      out = Interval::of(std::trunc(std::min(a.range.low, 0.0) / c.range.low),
-                         std::trunc(std::max(a.range.high, 0.0) / c.range.low));
     break;
-  }
   case BinaryKind::min:
     v = isUnsignedType ? b.create<arith::MinUIOp>(loc, x, y).getResult() : l.minS(x, y);
-    out = Interval::of(std::min(a.range.low, c.range.low), std::min(a.range.high, c.range.high));
     break;
   case BinaryKind::max:
     v = isUnsignedType ? b.create<arith::MaxUIOp>(loc, x, y).getResult() : l.maxS(x, y);
-    out = Interval::of(std::max(a.range.low, c.range.low), std::max(a.range.high, c.range.high));
     break;
   case BinaryKind::bit_and:
     v = l.andInt(x, y);
-    if (a.range.low >= 0 && c.range.low >= 0)
-      out = Interval::of(0, std::min(a.range.high, c.range.high));
     break;
   case BinaryKind::bit_or:
     v = l.orInt(x, y);
@@ -275,12 +249,11 @@ LaneValue penstock::conversion::intBinary(const Lanes &l, BinaryKind kind, LaneV
   case BinaryKind::shl:
   case BinaryKind::shr:
     v = shifted(l, kind, a, c);
-    out = shiftedRange(kind, a, c);
     break;
   }
   Value low = lowBinary(l, kind, a, c);
   if (!out)
-    return {v, a.type, full, {}, {}, {}, {}, {}, low};
+    return {v, a.type, rangeOfType(a.type), {}, {}, {}, {}, {}, low};
   const PixelSum sum = pixelSum(kind, a, c);
   if (sum.pixels && llvm::count_if(sum.weights, [](int64_t weight) { return weight != 0; }) > 1)
     return {dotProduct(l, sum), a.type, *out, {}, {}, {}, sum};

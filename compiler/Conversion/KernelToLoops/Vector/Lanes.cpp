@@ -53,26 +53,22 @@ LaneValue Lanes::constant(TypedAttr attribute) const {
 
 LaneValue Lanes::unary(UnaryKind kind, LaneValue a) const {
   Value v = a.value;
-  Interval r = a.range, out = r;
+  const Interval r = a.range, out = penstock::analysis::rangeOfUnary(kind, a.type, r);
   if (!isFloat(a.type)) {
-    const Interval full = rangeOfType(a.type);
     switch (kind) {
     case UnaryKind::neg:
-      out = unlessItWraps(Interval::of(-r.high, -r.low), a.type).value_or(full);
       v = b.create<arith::SubIOp>(loc, integerLike(v, 0), v);
       break;
     case UnaryKind::abs:
       if (isUnsigned(a.type))
         return a;
-      if (r.low < 0) {
-        out = unlessItWraps(Interval::of(0, std::max(-r.low, r.high)), a.type).value_or(full);
+      if (r.low < 0)
         v = pick(cmp(arith::CmpIPredicate::slt, v, integerLike(v, 0)),
                  b.create<arith::SubIOp>(loc, integerLike(v, 0), v), v);
-      }
       break;
     default: // bit_not
       v = xorInt(v, integerLike(v, -1));
-      return {v, a.type, full};
+      return {v, a.type, out};
     }
     LaneValue result{v, a.type, out};
     result.asI16 = unaryAsI16(*this, kind, a, out);
@@ -80,25 +76,17 @@ LaneValue Lanes::unary(UnaryKind kind, LaneValue a) const {
   }
   switch (kind) {
   case UnaryKind::neg:
-    std::swap(out.low, out.high);
-    out.low = -out.low;
-    out.high = -out.high;
     return {b.create<arith::NegFOp>(loc, v), a.type, out};
   case UnaryKind::abs:
-    out.high = std::max(std::abs(r.low), std::abs(r.high));
-    out.low = r.low > 0 ? r.low : 0;
     return {b.create<LLVM::FAbsOp>(loc, v), a.type, out};
   case UnaryKind::floor:
-    return {
-        b.create<LLVM::FFloorOp>(loc, v), a.type, {std::floor(r.low), std::floor(r.high), r.nan}};
+    return {b.create<LLVM::FFloorOp>(loc, v), a.type, out};
   case UnaryKind::ceil:
-    return {b.create<LLVM::FCeilOp>(loc, v), a.type, {std::ceil(r.low), std::ceil(r.high), r.nan}};
+    return {b.create<LLVM::FCeilOp>(loc, v), a.type, out};
   case UnaryKind::trunc:
-    return {
-        b.create<LLVM::FTruncOp>(loc, v), a.type, {std::trunc(r.low), std::trunc(r.high), r.nan}};
+    return {b.create<LLVM::FTruncOp>(loc, v), a.type, out};
   case UnaryKind::round:
-    return {
-        b.create<LLVM::RoundEvenOp>(loc, v), a.type, {std::floor(r.low), std::ceil(r.high), r.nan}};
+    return {b.create<LLVM::RoundEvenOp>(loc, v), a.type, out};
   case UnaryKind::round_away: {
     // trunc(x), plus the sign's 1 where the rest (exact) is at least a half.
     Value whole = b.create<LLVM::FTruncOp>(loc, v);
@@ -107,13 +95,10 @@ LaneValue Lanes::unary(UnaryKind kind, LaneValue a) const {
     Value step = pick(up, floatLike(v, 1.0), floatLike(v, 0.0));
     Value sum = b.create<arith::AddFOp>(loc, whole, b.create<LLVM::CopySignOp>(loc, step, v));
     // An infinity's rest is NaN, which compares false; the sign of 0 stays.
-    return {b.create<LLVM::CopySignOp>(loc, sum, v),
-            a.type,
-            {std::floor(r.low), std::ceil(r.high), r.nan}};
+    return {b.create<LLVM::CopySignOp>(loc, sum, v), a.type, out};
   }
   case UnaryKind::sqrt:
-    out = {0, std::sqrt(std::max(0.0, r.high)), r.nan || r.low < 0};
-    return {b.create<LLVM::SqrtOp>(loc, v), a.type, widened(out, a.type)};
+    return {b.create<LLVM::SqrtOp>(loc, v), a.type, out};
   default:
     llvm_unreachable("bit_not on a float");
   }

@@ -8,12 +8,14 @@
 // happen. LaneIntegers.h, LaneFloats.h, LaneCasts.h, LaneHalves.h and LanePixels.h have the steps.
 #pragma once
 
-#include "compiler/Conversion/KernelToLoops/Vector/Interval.h"
+#include "compiler/Analysis/Interval.h"
 #include "compiler/Conversion/KernelToLoops/Vector/Registers.h"
 #include "compiler/Dialect/PipeDialect.h"
 #include <array>
 
 namespace penstock::conversion {
+
+using analysis::Interval, analysis::rangeOfType, analysis::whole;
 
 /// constant + weights[c] * channel c of the pixel in each lane, modulo 2^32.
 /// `pixels` holds the pixels of three bytes as i32 with the middle byte twice

@@ -7,6 +7,7 @@
 // live in registers where it is known how they meet the rows, else in memory, and no vector
 // width can change the result.
 #include "compiler/Conversion/KernelToLoops/Whole/Reduce.h"
+#include "compiler/Analysis/ValueRanges.h"
 #include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
 #include "compiler/Conversion/KernelToLoops/Elements/Scalars.h"
 #include "compiler/Conversion/KernelToLoops/Nest/Nest.h"
@@ -232,6 +233,17 @@ static LogicalResult joinLastAxes(const Site &site, Reduction &r) {
   return success();
 }
 
+/// An error where 32 bits do not hold the sums that the schedule takes in them.
+static LogicalResult checkSmall(ReduceOp op) {
+  const int64_t small = reductionOf(op).getSmall(),
+                most = small ? penstock::analysis::addedIn32Bits(op) : 0;
+  if (small <= most)
+    return success();
+  const auto largest = static_cast<uint64_t>(penstock::analysis::largestAdded(op));
+  return op.emitError() << "is scheduled with sums of " << small << " elements in 32 bits, which "
+                        << "hold those of " << most << " whose magnitude is up to " << largest;
+}
+
 /// One result after the other, but for those that go side by side.
 static LogicalResult reduceEach(const Site &site, ReduceOp op) {
   auto [ctx, b, l, m] = site.parts();
@@ -239,6 +251,8 @@ static LogicalResult reduceEach(const Site &site, ReduceOp op) {
   if (failed(buffer))
     return failure();
   Reduction r{site, op, *buffer};
+  if (failed(checkSmall(op)))
+    return failure();
   if (r.reduction.getUnrolled()) {
     reduceOneByOne(site, op, *buffer);
     return success();
@@ -259,7 +273,7 @@ static LogicalResult reduceEach(const Site &site, ReduceOp op) {
       return failure();
     r.partial = *bytes;
   }
-  r.vectors = r.floatSum && r.inLanes && fillsVectors(op, r.channels ? 1 : r.reduction.getRun());
+  r.vectors = r.floatSum && r.inLanes && r.reduction.getSums() == ReductionSums::registers;
   r.later = r.inLanes && isExtreme(op) && (!l.has.numbers || !r.element.isF32()); // in all lanes
   if (r.channels)
     keptExtents.pop_back();

@@ -6,7 +6,6 @@
 #include "compiler/Conversion/KernelToLoops/Whole/Reduction.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include <cmath>
 
 using namespace mlir;
 using namespace penstock::pipe;
@@ -50,7 +49,7 @@ struct LaneReduction {
     return b.create<arith::ExtSIOp>(l.loc, VectorType::get({lanes}, sumType), sums);
   }
   SmallVector<LaneValue> elementsAt(Value index, const Site &here);
-  int64_t vectorsInSmall();
+  Value smallOf(const LaneValue &value);
   SmallVector<Value> run(Value from, Value to, ValueRange sofar, bool small);
   SmallVector<Value> runInChunks(Value whole, int64_t most, ValueRange sofar);
   SmallVector<Value> runRest(Value whole, Value last, ValueRange sofar);
@@ -72,24 +71,13 @@ SmallVector<LaneValue> LaneReduction::elementsAt(Value index, const Site &here) 
   return values;
 }
 
-/// Vectors whose sum fits 32 bits; 0: none, or nobody can tell. How large elements are is known
-/// once one was emitted.
-int64_t LaneReduction::vectorsInSmall() {
-  if (!adds || !sumType.isInteger(64) || !readsPlainly(site, op.getValue()))
-    return 0;
-  OpBuilder::InsertionGuard guard(b);
-  Region aside;
-  b.createBlock(&aside);
-  bind(SmallVector<Value>(extents.size() - 1, l.i64(0)));
-  SmallVector<LaneValue> some = elementsAt(l.i64(0), wide);
-  site.ctx.elements.clear(); // those go away
-  double largest = 1.0;
-  bool small = true;
-  for (const LaneValue &one : some) {
-    largest = std::max({largest, std::abs(one.range.low), std::abs(one.range.high)});
-    small &= one.wide || op.getKind() == ReduceKind::count;
-  }
-  return small && largest <= 0xFFFF ? static_cast<int64_t>(0x7FFFFFFF / largest) : 0;
+/// A number as 32 bits, which hold it.
+Value LaneReduction::smallOf(const LaneValue &value) {
+  const Lanes &l = wide.m.l;
+  if (value.wide || value.type.getIntOrFloatBitWidth() < 32)
+    return l.splat(l.wideOf(value));
+  return b.create<arith::TruncIOp>(l.loc, VectorType::get({lanes}, smallType),
+                                   l.splat(value.value));
 }
 
 /// Vectors from `from` to `to`, added to what is there.
@@ -102,7 +90,7 @@ SmallVector<Value> LaneReduction::run(Value from, Value to, ValueRange sofar, bo
   for (auto [value, sum] :
        llvm::zip(elementsAt(loop.getInductionVar(), wide), loop.getRegionIterArgs()))
     next.push_back(
-        small ? b.create<arith::AddIOp>(l.loc, sum, l.splat(l.wideOf(value))).getResult()
+        small ? b.create<arith::AddIOp>(l.loc, sum, smallOf(value)).getResult()
               : l.splat(combine(wide, sofarOf(sum), isComparable ? comparable(wide, value) : value)
                             .value));
   b.create<scf::YieldOp>(l.loc, next);
@@ -111,7 +99,7 @@ SmallVector<Value> LaneReduction::run(Value from, Value to, ValueRange sofar, bo
 
 /// In 32 bits as many vectors at a time as fit.
 SmallVector<Value> LaneReduction::runInChunks(Value whole, int64_t most, ValueRange sofar) {
-  const int64_t chunk = lanes * std::min<int64_t>(most, 1 << 14);
+  const int64_t chunk = lanes * most;
   OpBuilder::InsertionGuard guard(b);
   auto chunks = openLoop(b, l, l.i64(0), whole, chunk, sofar);
   Value from = chunks.getInductionVar();
@@ -164,7 +152,7 @@ SmallVector<LaneValue> penstock::conversion::reduceLanes(const Site &site, Reduc
   const auto known = Lanes::constantOf(last);
   if (known)
     whole = l.i64(*known & -r.lanes);
-  const int64_t most = r.vectorsInSmall(), count = r.count;
+  const int64_t most = reductionOf(op).getSmall(), count = r.count;
   int64_t total = 1; // vectors in all, where known
   for (Value extent : extents)
     total = total && Lanes::constantOf(extent) ? total * *Lanes::constantOf(extent) : 0;

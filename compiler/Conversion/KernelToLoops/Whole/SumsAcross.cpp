@@ -58,7 +58,7 @@ LaneValue penstock::conversion::sumInLoops(const Site &site, ReduceOp op, SmallV
   SmallVector<int64_t> extents;
   for (int64_t axis : over)
     extents.push_back(in.getAxes()[axis].isStatic() ? in.getAxes()[axis].extent : 0);
-  if (!count || *count < partialSums || !placeOf(m, l, extents, l.i64(0), 0))
+  if (reductionOf(op).getSums() == ReductionSums::memory)
     return sumInMemory(site, op, at, over);
   auto read = [&](Value k, int64_t lane) {
     for (auto [reduced, index] : llvm::zip(over, *placeOf(m, l, extents, k, lane)))
