@@ -84,6 +84,9 @@ def Pipe_KernelOp : Pipe_Op<"kernel", [Pipe_OfClass<"other">, IsolatedFromAbove,
       where there are 32 elements at least of which it is known when compiling where each one goes; in "memory" they
       are of one result at a time, with no channels.
     - (C25) `small` stands with sums of i64, and counts.
+    - (C26) on a CPU, an operation of a map's body that gives a byte may have `table`, true or false: whether it is looked up in
+      a table of all 256 that is made before the loops, where it is made of one byte and of what is there before them;
+      and so may a load of a byte at a byte's place, of a tensor whose extents are known when compiling: whether all of them are read before the loops.
 
     Example:
 

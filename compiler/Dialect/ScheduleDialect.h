@@ -113,4 +113,13 @@ int64_t bytesOfKey(SortOp op);
 /// stand on such ops, and code can be made for them.
 mlir::LogicalResult verifyWhole(KernelOp kernel);
 
+//===--- tables of bytes (TableSchedules.cpp) ----------------------------------------------===//
+
+/// The axis along which a load of a byte has a byte's place; -1: none.
+int64_t byteIndexOf(LoadOp op);
+/// Returns whether `op` may have `table`: it gives a byte in a map, or loads one at a byte's place.
+bool canBeTabled(mlir::Operation &op);
+/// `table` inside of a kernel stands on such ops.
+mlir::LogicalResult verifyTables(KernelOp kernel);
+
 } // namespace penstock::pipe

@@ -27,6 +27,8 @@ struct Features {
 
   /// Elements of so many bytes in a register.
   int64_t lanesOf(int64_t bytes) const { return registerBytes / bytes; }
+  /// A table of 256 bytes is two pairs of registers, each of which one permutation takes bytes of.
+  bool hasByteTables() const { return permuteBytes && registerBytes == 64; }
   bool selects(int64_t bytes) const {
     return leastSelected && bytes >= leastSelected && bytes <= 4;
   }

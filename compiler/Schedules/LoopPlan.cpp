@@ -283,4 +283,5 @@ void LoopPlanner::visit(Operation &op) {
 
 void penstock::schedules::planLoops(KernelOp kernel, const lane::Features &has) {
   LoopPlanner(kernel, has).plan();
+  planTables(kernel, has);
 }

@@ -12,6 +12,10 @@ namespace penstock::schedules {
 /// none, `copies` on what stores others' results again, and `reduction` on reductions.
 void planLoops(pipe::KernelOp kernel, const lane::Features &has);
 
+/// Writes `table` on what is looked up in tables of bytes, if the machine has these
+/// (TablePlan.cpp).
+void planTables(pipe::KernelOp kernel, const lane::Features &has);
+
 //===--- what loops are written for (LoopVersions.cpp) --------------------------------===//
 
 /// Combinations of arms of choices below `tensor` that loops are written for.

@@ -186,7 +186,13 @@ static void forceWholeOps(KernelOp kernel, Rng &rng) {
   forceAll<FftOp>(kernel, "fft", rng);
   forceAll<SortOp>(kernel, "sort", rng);
   auto level = kernel.getSchedule() ? kernel.getSchedule()->getAs<IntegerAttr>("level") : nullptr;
-  schedules::planLoops(kernel, level ? lane::featuresOf(level.getInt()) : lane::Features());
+  const auto has = level ? lane::featuresOf(level.getInt()) : lane::Features();
+  schedules::planLoops(kernel, has);
+  if (has.hasByteTables())
+    kernel.walk([&](Operation *op) {
+      if (canBeTabled(*op) && rng.chance(0.5))
+        op->setAttr("table", BoolAttr::get(op->getContext(), rng.chance(0.7)));
+    });
 }
 
 void forceLoops(ModuleOp module) {

@@ -77,6 +77,14 @@ DECISIONS = [
 ]
 
 
+# The same of what only registers of 64 bytes and permutations of these have.
+TABLES = [
+    ("arithmetic in place of a table", "output y: u8[n, h, w] = map (v in row.tall) { u8(f32(v) * factor + factor * 3.0) }", r"table = true", "table = false"),
+    ("a table in place of arithmetic", "output y: u8[n, h, w] = map (v in row.tall) { u8(f32(v) * factor) }", r"(pipe.cast +value %\w+) : f32 -> ui8", r"\1 {table = true} : f32 -> ui8"),
+    ("bytes that are loaded one by one", "output y: u8[n, h, w] = map (v in row.tall) { row.bytes[k = v] }", r"table = true", "table = false"),
+]
+
+
 class Schedules(ToolTest):
     def write(self, name, text):
         path = os.path.join(self.folder, name)
@@ -92,25 +100,36 @@ class Schedules(ToolTest):
         with open(hashes) as file:
             return file.read()
 
+    def check(self, output, old, new, level, runs=True):
+        pipe = self.write("p.pipe", "pipe 1\nuse vision\npipeline p(factor: f32 = 0.25) {\n  for row in synthetic(11, "
+                          "b = u8[h = 5, w = 67], c = f32[h = 21, w = 67], image = u8[h = 12, w = 37, c = rgb], points = f32[t = 50, k = 3], "
+                          "quads = f32[t = 50, k = 4], few = f32[k = 4, mel = 24], power = f32[t = 50, freq = 72], bank = f32[freq = 72, mel = 24], "
+                          "tall = u8[h = 70, w = 130], bytes = u8[k = 256], "
+                          "cube = f32[h = 18, w = 19, k = 64], sound = f32[t = 160])\n"
+                          f"  batch 4 last keep {{\n    {output}\n  }}\n}}\n")
+        chosen = self.run_tool("compile", pipe, "--no-cache", "--target", level, "--emit", "schedule").stdout
+        forced = re.sub(old, new, chosen)
+        self.assertNotEqual(chosen, forced)
+        texts = [self.write(f"{i}.mlir", text) for i, text in enumerate((chosen, forced))]
+        loops = [self.run_tool("compile", text, "--no-cache", "--target", level, "--from", "schedule", "--emit", "loops").stdout
+                 for text in texts]
+        self.assertNotEqual(*(re.sub(r"#schedule\.\w+<[^>]*>", "", text) for text in loops))
+        if runs:
+            right, *others = (self.bytes_of(path, "--target", level, *options) for path, options in
+                              ((pipe, ()), *((text, ("--from", "schedule")) for text in texts)))
+            self.assertEqual([right, right], others)
+
     def test_other_code_and_the_same_bytes(self):
         for decision, output, old, new in DECISIONS:
             with self.subTest(decision):
-                pipe = self.write("p.pipe", "pipe 1\nuse vision\npipeline p(factor: f32 = 0.25) {\n  for row in synthetic(11, "
-                                  "b = u8[h = 5, w = 67], c = f32[h = 21, w = 67], image = u8[h = 12, w = 37, c = rgb], points = f32[t = 50, k = 3], "
-                                  "quads = f32[t = 50, k = 4], few = f32[k = 4, mel = 24], power = f32[t = 50, freq = 72], bank = f32[freq = 72, mel = 24], "
-                                  "tall = u8[h = 70, w = 130], "
-                                  "cube = f32[h = 18, w = 19, k = 64], sound = f32[t = 160])\n"
-                                  f"  batch 4 last keep {{\n    {output}\n  }}\n}}\n")
-                chosen = self.run_tool("compile", pipe, "--no-cache", "--target", "x86-64-v3", "--emit", "schedule").stdout
-                forced = re.sub(old, new, chosen)
-                self.assertNotEqual(chosen, forced)
-                texts = [self.write(f"{i}.mlir", text) for i, text in enumerate((chosen, forced))]
-                loops = [self.run_tool("compile", text, "--no-cache", "--target", "x86-64-v3", "--from", "schedule", "--emit",
-                                       "loops").stdout for text in texts]
-                self.assertNotEqual(*(re.sub(r"#schedule\.\w+<[^>]*>", "", text) for text in loops))
-                right, *others = (self.bytes_of(path, "--target", "x86-64-v3", *options) for path, options in
-                                  ((pipe, ()), *((text, ("--from", "schedule")) for text in texts)))
-                self.assertEqual([right, right], others)
+                self.check(output, old, new, "x86-64-v3")
+
+    def test_tables_of_bytes(self):
+        with open("/proc/cpuinfo") as file:
+            flags = file.read()
+        for decision, output, old, new in TABLES:
+            with self.subTest(decision):
+                self.check(output, old, new, "x86-64-v4-vnni", runs=" avx512_vnni" in flags and " avx512vbmi" in flags)
 
     def test_rows_that_no_reduction_can_make_are_stored(self):
         """Of 40 rows and columns, both reductions go by rows, and the second one reads all that the first one makes."""

@@ -32,6 +32,8 @@ LogicalResult penstock::conversion::emitKernel(KernelOp kernel, func::FuncOp fun
   context.whole = &whole;
   const Site site(context, kernel.getLoc());
   auto [ctx, b, l, m] = site.parts();
+  if (failed(checkTables(kernel, l.has)))
+    return failure();
   Block *entry = ctx.function.addEntryBlock();
   ctx.exit = ctx.function.addBlock();
   ctx.exit->addArguments({b.getI32Type(), b.getI64Type(), b.getI64Type()}, {l.loc, l.loc, l.loc});

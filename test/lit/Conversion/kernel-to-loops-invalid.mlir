@@ -35,3 +35,16 @@ pipe.kernel @apart "pixels" schedule {level = 3 : i64} {
   %1 = pipe.reduce sum %0 over ["w", "h"] {reduction = #schedule.reduction<way = lanes, lanes = 32, run = 2>} : !pipe.tensor<f32[c=3, w=40, h=8]> -> !pipe.tensor<f32[c=3]>
   pipe.return %1 : !pipe.tensor<f32[c=3]>
 }
+
+// -----
+
+pipe.kernel @no_registers_of_64_bytes "pixels" schedule {level = 4 : i64} {
+^bb0(%x: !pipe.tensor<u8[w=64]>):
+  %0 = pipe.map(%x) : (!pipe.tensor<u8[w=64]>) -> !pipe.tensor<u8[w=64]> {
+  ^bb0(%v: ui8, %i: i64):
+    // expected-error @below {{is scheduled with a table of bytes, which needs permutations of registers of 64 bytes}}
+    %1 = pipe.binary add %v, %v {table = true} : ui8
+    pipe.yield %1 : ui8
+  }
+  pipe.return %0 : !pipe.tensor<u8[w=64]>
+}

@@ -2,6 +2,9 @@
 //
 // Maps of one byte as tables made by the kernel.
 //
+// The schedule says of which results (`table`). Where their byte is one for all lanes, or something
+// that they are made of is not there before the loops, they are computed.
+//
 // With factors that are known when running only, 256 trials are made then: the
 // chain itself on all bytes, once per kernel call, into four registers. Two byte
 // permutations look 64 bytes up, for which arithmetic would need four registers
@@ -19,11 +22,6 @@ using namespace penstock::conversion;
 static ByteTable tableOf(const Site &site, MapOp op, ArrayRef<LaneValue> inputs, Value byte,
                          Value result, Operation *place);
 
-/// Elements below which a table is not worth 256 trials.
-static constexpr int64_t enoughElements = 1024;
-/// How often a loop runs of which that is unknown.
-static constexpr int64_t usualTrips = 32;
-
 namespace {
 /// Inputs of a value that differ between lanes: none, one byte, or more.
 struct Reads {
@@ -36,25 +34,23 @@ struct Reads {
 };
 } // namespace
 
-/// The outermost loop between `block` and `top`, if enough elements pass through.
-static Operation *outermostLoop(Block *block, Block *top, int64_t lanes) {
+/// The outermost loop between `block` and `top`, if only loops and conditions are.
+static Operation *outermostLoop(Block *block, Block *top) {
   Operation *outermost = nullptr;
-  int64_t elements = lanes;
   while (block != top) {
     Operation *op = block->getParentOp();
     if (!llvm::isa_and_nonnull<scf::ForOp, scf::IfOp>(op))
       return nullptr;
     block = op->getBlock();
-    if (auto loop = llvm::dyn_cast<scf::ForOp>(op)) {
+    if (llvm::isa<scf::ForOp>(op))
       outermost = op;
-      auto low = Lanes::constantOf(loop.getLowerBound()),
-           high = Lanes::constantOf(loop.getUpperBound()), step = Lanes::constantOf(loop.getStep());
-      const int64_t trips =
-          low && high && step && *step > 0 ? (*high - *low + *step - 1) / *step : usualTrips;
-      elements = std::min<int64_t>(elements * std::max<int64_t>(trips, 0), enoughElements);
-    }
   }
-  return elements >= enoughElements ? outermost : nullptr;
+  return outermost;
+}
+
+static bool isTabled(Operation &op) {
+  auto stated = op.getAttrOfType<BoolAttr>("table");
+  return stated && stated.getValue();
 }
 
 /// The operations of `result`'s block that it is made of, in order.
@@ -70,31 +66,31 @@ static SmallVector<Operation *> sliceOf(Value result) {
   return slice;
 }
 
-/// Returns whether arithmetic costs more than looking up: two steps on 32 bits, or one on 64.
-static bool costsMoreThanLookup(ArrayRef<Operation *> slice,
-                                const llvm::DenseMap<Value, Reads> &reads) {
-  unsigned bits = 0;
-  for (Operation *op : slice)
-    if (reads.lookup(op->getResult(0)).byte && !llvm::isa<CastOp, ConstantOp>(op))
-      if (const unsigned own = op->getOperand(0).getType().getIntOrFloatBitWidth(); own > 8)
-        bits += std::max(own, 32u);
-  return bits >= 64;
-}
-
-/// A table is two pairs of registers, each of which one permutation takes bytes of.
+/// Returns whether lanes at hand can look bytes up.
 static bool hasTables(const Lanes &l) {
-  return l.has.permuteBytes && l.has.lanesOf(1) == 64 && l.lanes > 1 && l.lanes <= 64;
+  return l.has.hasByteTables() && l.lanes > 1 && l.lanes <= 64;
 }
 
-/// Emits what `wanted` needs of the map's body, with tables for its bytes; false
-/// where that does not pay.
+LogicalResult penstock::conversion::checkTables(KernelOp kernel, const lane::Features &has) {
+  const auto found = kernel.getBody().walk([&](Operation *op) {
+    if (!isTabled(*op) || has.hasByteTables())
+      return WalkResult::advance();
+    (void)(op->emitError() << "is scheduled with a table of bytes, which needs permutations of "
+                           << "registers of 64 bytes");
+    return WalkResult::interrupt();
+  });
+  return failure(found.wasInterrupted());
+}
+
+/// Emits what `wanted` needs of the map's body, with tables for its bytes; false where there are
+/// none.
 bool penstock::conversion::emitByTables(const Site &site, MapOp op, ArrayRef<LaneValue> inputs,
                                         Value wanted) {
   auto [ctx, b, l, m] = site.parts();
   Block &body = op.getBody().front();
-  if (!hasTables(l))
+  if (!hasTables(l) || llvm::none_of(body, isTabled))
     return false;
-  Operation *place = outermostLoop(b.getInsertionBlock(), site.top, l.lanes);
+  Operation *place = outermostLoop(b.getInsertionBlock(), site.top);
   if (!place)
     return false;
   llvm::DenseMap<Value, Reads> reads;
@@ -136,8 +132,7 @@ bool penstock::conversion::emitByTables(const Site &site, MapOp op, ArrayRef<Lan
     const Reads own = reads.lookup(result);
     if (!needed.contains(result))
       continue;
-    if (own.byte && !own.more && result.getType().isUnsignedInteger(8) &&
-        costsMoreThanLookup(sliceOf(result), reads)) {
+    if (own.byte && !own.more && isTabled(inner)) {
       tabled.insert(result);
       continue;
     }
@@ -240,10 +235,9 @@ std::optional<LaneValue> penstock::conversion::loadByTable(const Site &site, Loa
   auto [ctx, b, l, m] = site.parts();
   auto buffer = ctx.buffers.find(op.getTensor());
   NamedTensorType type = typeOf(op.getTensor());
-  if (!hasTables(l) || buffer == ctx.buffers.end() || !type.isStatic() ||
-      !type.getElementType().isUnsignedInteger(8))
+  if (!hasTables(l) || !isTabled(*op) || buffer == ctx.buffers.end())
     return std::nullopt;
-  Operation *place = outermostLoop(b.getInsertionBlock(), site.top, l.lanes);
+  Operation *place = outermostLoop(b.getInsertionBlock(), site.top);
   if (!place)
     return std::nullopt;
   std::string text;

@@ -17,8 +17,10 @@ void bindCoordinates(const Site &site, mlir::Block &body, size_t first, llvm::Ar
 LaneValue emitLoad(const Site &site, pipe::LoadOp op);
 
 // ByteTables.cpp
-/// Emits what `wanted` needs of the map's body, with tables for its bytes; false
-/// where that does not pay.
+/// An error where the schedule asks for tables that the machine has no instruction for.
+mlir::LogicalResult checkTables(pipe::KernelOp kernel, const lane::Features &has);
+/// Emits what `wanted` needs of the map's body, with tables for its bytes; false where there are
+/// none.
 bool emitByTables(const Site &site, pipe::MapOp op, llvm::ArrayRef<LaneValue> inputs,
                   mlir::Value wanted);
 /// A load of bytes from a table of 256 that is complete before the loops, by bytes:
