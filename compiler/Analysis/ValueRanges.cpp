@@ -29,7 +29,7 @@ static Interval ofConstant(ConstantOp op) {
   auto number = llvm::dyn_cast<IntegerAttr>(op.getValue());
   if (!number || !llvm::isa<IntegerType>(number.getType()))
     return ofType(op.getResult());
-  Type type = op.getResult().getType();
+  Type type = elementOf(op.getResult());
   return whole(isUnsigned(type) || type.isSignlessInteger(1)
                    ? static_cast<double>(number.getValue().getZExtValue())
                    : static_cast<double>(number.getValue().getSExtValue()));
@@ -82,10 +82,10 @@ Interval ValueRanges::ofBody(Block &body, unsigned number) {
 
 Interval ValueRanges::findOperation(Operation *op, OpResult result) {
   auto either = [&](ValueRange values) {
-    Interval all = of(values.front());
-    for (Value value : values.drop_front())
-      all = hull(all, of(value));
-    return all;
+    std::optional<Interval> all;
+    for (Value value : values)
+      all = all ? hull(*all, of(value)) : of(value);
+    return all.value_or(ofType(result));
   };
   return llvm::TypeSwitch<Operation *, Interval>(op)
       .Case([&](ConstantOp constant) { return ofConstant(constant); })
