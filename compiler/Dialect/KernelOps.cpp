@@ -234,7 +234,7 @@ LogicalResult KernelOp::verify() {
       (!outside || outside.size() != static_cast<int64_t>(results)))
     return emitOpError() << "has `outside_n` for other than its " << results << " results";
   return success(succeeded(verifyLoops(*this)) && succeeded(verifyWhole(*this)) &&
-                 succeeded(verifyTables(*this)) && succeeded(verifyStored(*this)));
+                 succeeded(verifyTurns(*this)) && succeeded(verifyStored(*this)));
 }
 
 LogicalResult LaunchOp::verify() {

@@ -62,7 +62,7 @@ def Pipe_KernelOp : Pipe_Op<"kernel", [Pipe_OfClass<"other">, IsolatedFromAbove,
       along the last other axis, numbers known when compiling.
     - (C16) the way "transposed" has 4 or 8 bytes an element and rows of 16, 32 or 64 bytes in its squares, and goes
       along the last axis; that and the one before have as many elements at least as there are lanes.
-    - (C17) on a CPU, a histogram and a scatter may have `tables`, a `#schedule.tables`; several are for extents that are
+    - (C17) on a CPU, a histogram and a scatter may have `turns`, a `#schedule.turns`; several are for extents that are
       known when compiling, and for sums of integers; so is `skip`, of a scatter whose values have no other axes.
     - (C18) on a CPU, a contract may have `contract`, a `#schedule.contract` of how it goes: `along` and `unroll` are axes
       of the result with as many elements at least, known when compiling, as there are lanes and results beside. Partial

@@ -120,7 +120,7 @@ def Schedule_ReductionAttr : AttrDef<Schedule_Dialect, "Reduction"> {
 
     Constraints:
 
-    - (C1) `lanes` is a power of two up to 64, `beside` one up to 16, `run` at least 1, and `small` 0 to 2,147,483,647.
+    - (C1) `lanes` is a power of two up to 128, `beside` one up to 16, `run` at least 1, and `small` 0 to 2,147,483,647.
     - (C2) `along` stands with the way "across", and with no other.
     - (C3) `unroll` stands with "across" or "lanes", `unrolled` and `pieces` with "across" or "single"; `beside` is 1 with
       other ways than "rows" and "lanes", `run` with "across", and `lanes` with "single".
@@ -196,11 +196,11 @@ def Schedule_ScanAttr : AttrDef<Schedule_Dialect, "Scan"> {
   let genVerifyDecl = 1;
 }
 
-def Schedule_TablesAttr : AttrDef<Schedule_Dialect, "Tables"> {
-  let mnemonic = "tables";
+def Schedule_TurnsAttr : AttrDef<Schedule_Dialect, "Turns"> {
+  let mnemonic = "turns";
   let summary = "Among how many tables elements are counted, or added up";
   let description = [{
-    Neighbours take turns among `count` tables, which are added up at the end: what comes to the same place need not
+    Neighbours take turns among so many `tables`, which are added up at the end: what comes to the same place need not
     wait for the one before it. Of `skip` neighbours, more than 1, that are all 0 none is added up.
 
     Constraints:
@@ -208,9 +208,9 @@ def Schedule_TablesAttr : AttrDef<Schedule_Dialect, "Tables"> {
     - (C1) there are 1 to 8 tables.
     - (C2) `skip` is a power of two up to 64.
 
-    Example: `#schedule.tables<count = 4, skip = 32>`
+    Example: `#schedule.turns<tables = 4, skip = 32>`
   }];
-  let parameters = (ins "int64_t":$count, DefaultValuedParameter<"int64_t", "1">:$skip);
+  let parameters = (ins "int64_t":$tables, DefaultValuedParameter<"int64_t", "1">:$skip);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }

@@ -81,10 +81,10 @@ std::string whyNot(ScanOp op, ScanAttr scan);
 
 //===--- histograms and scatters (WholeSchedules.cpp) ------------------------------------===//
 
-/// Returns the attribute `tables`; where there is none, one.
-TablesAttr tablesOf(mlir::Operation *op);
-std::string whyNot(HistogramOp op, TablesAttr tables);
-std::string whyNot(ScatterOp op, TablesAttr tables);
+/// Returns the attribute `turns`; where there is none, one table.
+TurnsAttr turnsOf(mlir::Operation *op);
+std::string whyNot(HistogramOp op, TurnsAttr turns);
+std::string whyNot(ScatterOp op, TurnsAttr turns);
 
 //===--- products (ProductSchedule.cpp) --------------------------------------------------===//
 
@@ -109,7 +109,7 @@ constexpr int64_t sortedPlaceBits = 12;
 /// Bytes of an element's key and its place, which are one number there.
 int64_t bytesOfKey(SortOp op);
 
-/// `reduction`, `scan`, `tables`, `contract`, `weights`, `fft` and `sort` inside of a kernel
+/// `reduction`, `scan`, `turns`, `contract`, `weights`, `fft` and `sort` inside of a kernel
 /// stand on such ops, and code can be made for them.
 mlir::LogicalResult verifyWhole(KernelOp kernel);
 
@@ -120,6 +120,6 @@ int64_t byteIndexOf(LoadOp op);
 /// Returns whether `op` may have `table`: it gives a byte in a map, or loads one at a byte's place.
 bool canBeTabled(mlir::Operation &op);
 /// `table` inside of a kernel stands on such ops.
-mlir::LogicalResult verifyTables(KernelOp kernel);
+mlir::LogicalResult verifyTurns(KernelOp kernel);
 
 } // namespace penstock::pipe

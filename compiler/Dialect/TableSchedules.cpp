@@ -27,7 +27,7 @@ bool penstock::pipe::canBeTabled(Operation &op) {
          op.getResult(0).getType().isUnsignedInteger(8);
 }
 
-LogicalResult penstock::pipe::verifyTables(KernelOp kernel) {
+LogicalResult penstock::pipe::verifyTurns(KernelOp kernel) {
   const auto found = kernel.getBody().walk([](Operation *op) {
     Attribute stated = op->getAttr("table");
     if (!stated || (llvm::isa<BoolAttr>(stated) && canBeTabled(*op)))

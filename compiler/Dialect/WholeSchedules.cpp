@@ -7,14 +7,16 @@ using namespace mlir;
 using namespace penstock::pipe;
 
 static constexpr int64_t mostTables = 8;
+/// Two of the widest registers, of bytes.
+static constexpr int64_t lanesOfRows = 128;
 
 LogicalResult ReductionAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError, Way way,
                                     StringAttr along, int64_t lanes, StringAttr unroll, int64_t run,
                                     int64_t beside, bool unrolled, bool pieces, int64_t period,
                                     int64_t sharing, ReductionSums sums, int64_t small) {
-  if (!isPowerUpTo(lanes, lanesAtMost) || !isPowerUpTo(beside, besideAtMost) || run < 1)
+  if (!isPowerUpTo(lanes, lanesOfRows) || !isPowerUpTo(beside, besideAtMost) || run < 1)
     return emitError() << "C1: " << lanes << " lanes, " << beside << " beside, a run of " << run
-                       << "; known are powers of two up to " << lanesAtMost << " and "
+                       << "; known are powers of two up to " << lanesOfRows << " and "
                        << besideAtMost << ", and 1 or more";
   if (small < 0 || small > INT32_MAX)
     return emitError() << "C1: " << small << " elements in 32 bits; these hold the sums of 0 to "
@@ -130,43 +132,42 @@ std::string penstock::pipe::whyNot(ScanOp op, ScanAttr scan) {
 
 //===--- histograms and scatters -----------------------------------------------------------===//
 
-LogicalResult TablesAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError, int64_t count,
-                                 int64_t skip) {
-  if (count < 1 || count > mostTables)
-    return emitError() << "C1: " << count << " tables; there are 1 to " << mostTables;
+LogicalResult TurnsAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError, int64_t tables,
+                                int64_t skip) {
+  if (tables < 1 || tables > mostTables)
+    return emitError() << "C1: " << tables << " tables; there are 1 to " << mostTables;
   return skip < 1 || skip > 64 || !llvm::isPowerOf2_64(skip)
              ? emitError() << "C2: " << skip << " are skipped; it is a power of two up to 64"
              : success();
 }
 
-TablesAttr penstock::pipe::tablesOf(Operation *op) {
-  auto stated = op->getAttrOfType<TablesAttr>("tables");
-  return stated ? stated : TablesAttr::get(op->getContext(), 1, 1);
+TurnsAttr penstock::pipe::turnsOf(Operation *op) {
+  auto stated = op->getAttrOfType<TurnsAttr>("turns");
+  return stated ? stated : TurnsAttr::get(op->getContext(), 1, 1);
 }
 
 /// Of what `values` make in `result`.
-static std::string whyNotInTurns(NamedTensorType values, NamedTensorType result,
-                                 TablesAttr tables) {
-  return tables.getCount() > 1 &&
+static std::string whyNotInTurns(NamedTensorType values, NamedTensorType result, TurnsAttr turns) {
+  return turns.getTables() > 1 &&
                  (values.getRank() == 0 || !values.isStatic() || !result.isStatic())
              ? "C17: neighbours take turns where all extents are known when compiling"
              : "";
 }
 
-std::string penstock::pipe::whyNot(HistogramOp op, TablesAttr tables) {
-  if (tables.getSkip() > 1)
+std::string penstock::pipe::whyNot(HistogramOp op, TurnsAttr turns) {
+  if (turns.getSkip() > 1)
     return "C17: elements of a histogram are keys, and none is skipped";
-  return whyNotInTurns(tensorOf(op.getValue()), tensorOf(op.getResult()), tables);
+  return whyNotInTurns(tensorOf(op.getValue()), tensorOf(op.getResult()), turns);
 }
 
-std::string penstock::pipe::whyNot(ScatterOp op, TablesAttr tables) {
+std::string penstock::pipe::whyNot(ScatterOp op, TurnsAttr turns) {
   NamedTensorType type = tensorOf(op.getResult());
-  if ((tables.getCount() > 1 || tables.getSkip() > 1) &&
+  if ((turns.getTables() > 1 || turns.getSkip() > 1) &&
       (op.getKind() != ScatterKind::sum || !llvm::isa<IntegerType>(type.getElementType())))
     return "C17: neighbours take turns, or are skipped, where they are added up as integers";
-  if (tables.getSkip() > 1 && tensorOf(op.getValues()).getRank() > 1)
+  if (turns.getSkip() > 1 && tensorOf(op.getValues()).getRank() > 1)
     return "C17: values that have other axes are not skipped";
-  return whyNotInTurns(tensorOf(op.getValues()), type, tables);
+  return whyNotInTurns(tensorOf(op.getValues()), type, turns);
 }
 
 //===--- on ops ----------------------------------------------------------------------------===//
@@ -189,12 +190,12 @@ static LogicalResult verifyOne(Operation *op, StringRef name, StringRef number, 
                            << text;
 }
 
-static LogicalResult verifyTables(Operation *op) {
-  static constexpr StringRef name = "tables", number = "C17";
+static LogicalResult verifyTakesTurns(Operation *op) {
+  static constexpr StringRef name = "turns", number = "C17";
   return llvm::isa<ScatterOp>(op)
-             ? verifyOne<ScatterOp, TablesAttr>(op, name, number, "a `#schedule.tables`")
-             : verifyOne<HistogramOp, TablesAttr>(
-                   op, name, number, "a `#schedule.tables`, of a pipe.histogram or a pipe.scatter");
+             ? verifyOne<ScatterOp, TurnsAttr>(op, name, number, "a `#schedule.turns`")
+             : verifyOne<HistogramOp, TurnsAttr>(
+                   op, name, number, "a `#schedule.turns`, of a pipe.histogram or a pipe.scatter");
 }
 
 LogicalResult penstock::pipe::verifyWhole(KernelOp kernel) {
@@ -203,7 +204,7 @@ LogicalResult penstock::pipe::verifyWhole(KernelOp kernel) {
                op, "reduction", "C10", "a `#schedule.reduction`, of a pipe.reduce")) ||
                    failed(verifyOne<ScanOp, ScanAttr>(op, "scan", "C15",
                                                       "a `#schedule.scan`, of a pipe.scan")) ||
-                   failed(verifyTables(op)) ||
+                   failed(verifyTakesTurns(op)) ||
                    failed(verifyOne<ContractOp, ContractAttr>(
                        op, "contract", "C18", "a `#schedule.contract`, of a pipe.contract")) ||
                    failed(verifyOne<WeightsOp, WeightsAttr>(

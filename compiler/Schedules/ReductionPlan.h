@@ -24,9 +24,9 @@ pipe::ReductionAttr withSums(pipe::ReduceOp op, pipe::ReductionAttr reduction,
 /// How a scan goes (ScanPlan.cpp).
 pipe::ScanAttr scanFor(pipe::ScanOp op, const StoredValues &stored, const lane::Features &has);
 
-/// Among how many tables neighbours take turns (TablesPlan.cpp).
-pipe::TablesAttr tablesFor(pipe::HistogramOp op);
-pipe::TablesAttr tablesFor(pipe::ScatterOp op);
+/// Among how many tables neighbours take turns (TurnsPlan.cpp).
+pipe::TurnsAttr turnsFor(pipe::HistogramOp op);
+pipe::TurnsAttr turnsFor(pipe::ScatterOp op);
 
 /// How a matrix product goes (ProductPlan.cpp).
 pipe::ContractAttr contractFor(pipe::ContractOp op, const StoredValues &stored,

@@ -17,8 +17,8 @@ static void planOne(Operation &op, StringRef name, Plan plan) {
 void penstock::schedules::planWhole(Operation &op, const StoredValues &stored,
                                     const lane::Features &has) {
   planOne<ScanOp>(op, "scan", [&](ScanOp scan) { return scanFor(scan, stored, has); });
-  planOne<HistogramOp>(op, "tables", [](HistogramOp histogram) { return tablesFor(histogram); });
-  planOne<ScatterOp>(op, "tables", [](ScatterOp scatter) { return tablesFor(scatter); });
+  planOne<HistogramOp>(op, "turns", [](HistogramOp histogram) { return turnsFor(histogram); });
+  planOne<ScatterOp>(op, "turns", [](ScatterOp scatter) { return turnsFor(scatter); });
   planOne<ContractOp>(op, "contract",
                       [&](ContractOp contract) { return contractFor(contract, stored, has); });
   planOne<WeightsOp>(op, "weights", [&](WeightsOp weights) { return weightsFor(weights, has); });

@@ -104,9 +104,9 @@ static ScanAttr forced(ScanOp op, Rng &rng) {
 
 template <typename Op>
   requires std::is_same_v<Op, HistogramOp> || std::is_same_v<Op, ScatterOp>
-static TablesAttr forced(Op op, Rng &rng) {
-  return TablesAttr::get(op.getContext(), rng.between(1, 8),
-                         rng.chance(0.5) ? int64_t{1} << rng.below(7) : 1);
+static TurnsAttr forced(Op op, Rng &rng) {
+  return TurnsAttr::get(op.getContext(), rng.between(1, 8),
+                        rng.chance(0.5) ? int64_t{1} << rng.below(7) : 1);
 }
 
 static ContractAttr forced(ContractOp op, Rng &rng) {
@@ -179,8 +179,8 @@ static void forceWholeOps(KernelOp kernel, Rng &rng) {
     forceWhole(op, "reduction", rng);
   });
   forceAll<ScanOp>(kernel, "scan", rng);
-  forceAll<HistogramOp>(kernel, "tables", rng);
-  forceAll<ScatterOp>(kernel, "tables", rng);
+  forceAll<HistogramOp>(kernel, "turns", rng);
+  forceAll<ScatterOp>(kernel, "turns", rng);
   forceAll<ContractOp>(kernel, "contract", rng);
   forceAll<WeightsOp>(kernel, "weights", rng);
   forceAll<FftOp>(kernel, "fft", rng);

@@ -6,7 +6,7 @@
 // C1 of #schedule.reduction.
 pipe.kernel @k "pixels" schedule {level = 3 : i64} {
 ^bb0(%x: !pipe.tensor<f32[h=4, w=40]>):
-  // expected-error @below {{C1: 24 lanes, 1 beside, a run of 1; known are powers of two up to 64 and 16, and 1 or more}}
+  // expected-error @below {{C1: 24 lanes, 1 beside, a run of 1; known are powers of two up to 128 and 16, and 1 or more}}
   %0 = pipe.reduce sum %x over ["w"] {reduction = #schedule.reduction<way = lanes, lanes = 24>} : !pipe.tensor<f32[h=4, w=40]> -> !pipe.tensor<f32[h=4]>
   pipe.return %0 : !pipe.tensor<f32[h=4]>
 }

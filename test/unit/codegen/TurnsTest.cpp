@@ -59,7 +59,7 @@ pipe.kernel @k "pixels" {
 // Sums wrap, the base counts once, and what lies outside is left out, whatever the table.
 TEST_P(Turns, AddsIntegersUpInTurns) {
   constexpr int64_t size = 1003, places = 21;
-  for (const std::string count : {"", " {tables = #schedule.tables<count = 7>}"}) {
+  for (const std::string count : {"", " {turns = #schedule.turns<tables = 7>}"}) {
     auto code = compile(
         R"(
 pipe.kernel @k "pixels" {
@@ -126,8 +126,8 @@ pipe.kernel @k "pixels" {
 // Runs of zeros, and single votes in front of one, behind it and in the last elements.
 TEST_P(Turns, SkipsOnlyWhatIsAll0) {
   constexpr int64_t size = 1003, places = 16;
-  for (const std::string skip : {"", " {tables = #schedule.tables<count = 1, skip = 64>}",
-                                 " {tables = #schedule.tables<count = 3, skip = 8>}"}) {
+  for (const std::string skip : {"", " {turns = #schedule.turns<tables = 1, skip = 64>}",
+                                 " {turns = #schedule.turns<tables = 3, skip = 8>}"}) {
     auto code = compile(
         R"(
 pipe.kernel @k "pixels" {

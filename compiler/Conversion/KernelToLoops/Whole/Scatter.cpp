@@ -199,7 +199,7 @@ static LogicalResult emitScatter(const Site &site, ScatterOp op) {
     scatter.element(isBackwards ? l.sub(l.sub(count, l.i64(1)), i) : i, to);
   };
   const int64_t known = scatter.values.getAxes()[scatter.along].extent;
-  const int64_t skip = tablesOf(op).getSkip();
+  const int64_t skip = turnsOf(op).getSkip();
   Value whole = l.i64(0);
   if (skip > 1) {
     whole = l.mul(l.divS(count, l.i64(skip)), l.i64(skip));

@@ -11,7 +11,7 @@ using namespace penstock::conversion;
 
 FailureOr<Turns> Turns::of(const Site &site, Operation *op) {
   Turns turns(site, op->getResult(0));
-  for (int64_t i = 0; i < tablesOf(op).getCount(); ++i) {
+  for (int64_t i = 0; i < turnsOf(op).getTables(); ++i) {
     auto table = i == 0 ? bufferFor(site, turns.result) : scratchBuffer(site, turns.result);
     if (failed(table))
       return failure();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tables among which neighbours take turns (`#schedule.tables`).
+// Tables among which neighbours take turns (`#schedule.turns`).
 #pragma once
 
 #include "compiler/Conversion/KernelToLoops/Context.h"

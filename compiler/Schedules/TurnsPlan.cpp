@@ -26,9 +26,9 @@ static int64_t elementsOf(NamedTensorType type) {
   return elements;
 }
 
-template <typename Op> static TablesAttr tablesOfValues(Op op, Value values, int64_t skip = 1) {
-  const TablesAttr one = TablesAttr::get(op.getContext(), 1, skip),
-                   several = TablesAttr::get(op.getContext(), severalTables, skip);
+template <typename Op> static TurnsAttr turnsOfValues(Op op, Value values, int64_t skip = 1) {
+  const TurnsAttr one = TurnsAttr::get(op.getContext(), 1, skip),
+                  several = TurnsAttr::get(op.getContext(), severalTables, skip);
   if (!whyNot(op, several).empty())
     return one;
   NamedTensorType table = tensorOf(op.getResult());
@@ -39,9 +39,7 @@ template <typename Op> static TablesAttr tablesOfValues(Op op, Value values, int
              : one;
 }
 
-TablesAttr penstock::schedules::tablesFor(HistogramOp op) {
-  return tablesOfValues(op, op.getValue());
-}
+TurnsAttr penstock::schedules::turnsFor(HistogramOp op) { return turnsOfValues(op, op.getValue()); }
 
 /// Returns whether elements are 0 wherever a condition does not hold, or does.
 static bool isZeroElsewhere(Value values) {
@@ -54,8 +52,8 @@ static bool isZeroElsewhere(Value values) {
   return chosen && (constantOf(chosen.getOnTrue()) == 0 || constantOf(chosen.getOnFalse()) == 0);
 }
 
-TablesAttr penstock::schedules::tablesFor(ScatterOp op) {
+TurnsAttr penstock::schedules::turnsFor(ScatterOp op) {
   const bool skips = isZeroElsewhere(op.getValues()) &&
-                     whyNot(op, TablesAttr::get(op.getContext(), 1, mostSkipped)).empty();
-  return tablesOfValues(op, op.getValues(), skips ? mostSkipped : 1);
+                     whyNot(op, TurnsAttr::get(op.getContext(), 1, mostSkipped)).empty();
+  return turnsOfValues(op, op.getValues(), skips ? mostSkipped : 1);
 }
