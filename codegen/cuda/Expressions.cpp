@@ -155,6 +155,24 @@ static bool isExact(Type type) {
   return !isFloat(type) && (type.isInteger(8) || type.isInteger(16));
 }
 
+/// Returns the sum that is all that `value` stands for: a byte of a resampling that is only wanted
+/// as an f32. Null for anything else.
+static Value sumOf(Value value) {
+  auto call = value.getDefiningOp<func::CallOp>();
+  if (!call || !isWantedAsSum(call))
+    return {};
+  return call.getOperand(0);
+}
+
+bool codegen::isWantedAsSum(func::CallOp call) {
+  auto callee = call->getParentOfType<ModuleOp>().lookupSymbol<func::FuncOp>(call.getCallee());
+  return callee && conversion::deviceNameOf(callee) == "pst_pillow" &&
+         llvm::all_of(call->getUsers(), [](Operation *user) {
+           auto cast = llvm::dyn_cast<pipe::CastOp>(user);
+           return cast && cast.getMode() != CastMode::bits && cast.getType().isF32();
+         });
+}
+
 /// From another type: what the storage type holds, with one rounding.
 std::string KernelText::rounded(StringRef function, Value value) {
   Type type = value.getType();
@@ -191,6 +209,8 @@ Expression KernelText::cast(pipe::CastOp op) {
     return {"pst_to_int<" + target + ">(" + use(value) + ")", bindAll};
   if (!isFloat(to) && op.getMode() == CastMode::clamp)
     return {"pst_clamp<" + target + ">(" + use(value) + ")", bindAll};
+  if (Value sum = to.isF32() ? sumOf(value) : Value())
+    return called("pst_exact_pillow", sum);
   if (to.isF32() && isExact(from))
     return {"pst_exact(" + use(value) + ")", bindAll};
   if (target == registerType(from)) // a storage type widens in the register

@@ -393,6 +393,8 @@ LogicalResult KernelText::statement(Operation &op) {
           line() << called(name, typed.getOperands()).text << ";\n";
           return success();
         }
+        if (isWantedAsSum(typed))
+          return success();
         Value result = typed.getResult(0);
         const std::string variable = numbered();
         line() << "const " << registerType(result.getType()) << " " << variable << " = "

@@ -36,6 +36,9 @@ enum Binding {
 std::string registerType(mlir::Type type);
 /// The type in memory.
 std::string memoryType(mlir::Type type);
+/// Returns whether a call makes a byte of a resampling's sum, and all that is wanted is an f32 of
+/// it.
+bool isWantedAsSum(mlir::func::CallOp call);
 /// A number as a literal of exactly its type.
 Expression literal(mlir::Attribute value, mlir::Type type);
 

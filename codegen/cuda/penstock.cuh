@@ -326,7 +326,7 @@ template <typename T> PST_INLINE void pst_copy_table(T *to, const T *from, i64 a
   from += at;
   const u32 all = (u32)rows * (u32)count;
   if (stride == count) {
-    const u32 off = (u32)(u64)from % 16, words = (off + all * sizeof(T) + 15) / 16;
+    const u32 off = (u32)(u64)from % 16, words = (off + all * (u32)sizeof(T) + 15) / 16;
     const pst_quad *here = (const pst_quad *)((const u8 *)from - off);
     pst_quad *there = (pst_quad *)((u8 *)to - off);
 #pragma unroll 1
@@ -348,7 +348,7 @@ PST_INLINE void pst_copy_rows(T *to, i64 to_at, const T *from, i64 from_at, i64 
   // What shared memory has room for has numbers of 32 bits.
   for (u32 row = threadIdx.x / 32; row < (u32)rows; row += blockDim.x / 32) {
     const u8 *first = (const u8 *)(from + from_at + row * from_stride);
-    const u32 off = (u32)(u64)first % 16, words = (off + (u32)count * sizeof(T) + 28 + 15) / 16;
+    const u32 off = (u32)(u64)first % 16, words = (off + (u32)count * (u32)sizeof(T) + 28 + 15) / 16;
     const u32 lane = threadIdx.x % 32;
     const pst_quad *here = (const pst_quad *)(first - off) + lane;
     pst_quad *there = (pst_quad *)((u8 *)(to + to_at + row * (u32)to_stride) - off) + lane;
@@ -677,8 +677,10 @@ PST_INLINE i64 pst_symmetric(i64 i, i64 n) { // the edge is repeated
 PST_INLINE u32 pst_first_halves(i32 a, i32 b, i32 c, i32 d) { return __byte_perm(a, b, 0x5410); }
 PST_INLINE u32 pst_last_halves(i32 a, i32 b, i32 c, i32 d) { return __byte_perm(c, d, 0x5410); }
 PST_INLINE u32 pst_high_bytes(i32 a, i32 b, i32 c, i32 d) { return __byte_perm(__byte_perm(a, b, 0x62), __byte_perm(c, d, 0x62), 0x5410); }
-/// The weight of a tap; those from the `count`-th on weigh 0, and are not read.
-PST_INLINE i32 pst_tap(const i32 *weights, i64 at, i64 tap, i64 count) { return tap < count ? weights[at + tap] : 0; }
+/// The weight of one of the first eight taps; those from the `count`-th on weigh 0, and are not read.
+PST_INLINE i32 pst_tap(const i32 *weights, i64 at, i64 tap, i64 count) {
+  return (i32)tap < (count > 8 ? 8 : (i32)count) ? weights[at + tap] : 0;
+}
 /// Adds four bytes, each times its weight.
 PST_INLINE i32 pst_weigh(i32 sum, u32 first, u32 last, u32 high, u32 bytes) {
 #ifdef __CUDA_ARCH__
@@ -691,8 +693,76 @@ PST_INLINE i32 pst_weigh(i32 sum, u32 first, u32 last, u32 high, u32 bytes) {
 #endif
   return (i32)(__dp2a_hi(last, bytes, __dp2a_lo(first, bytes, (u32)sum)) + ((u32)highest << 16));
 }
+/// All threads of a block pack the first eight taps of `rows` rows, four in an entry, as pst_weigh() takes them, and where the first of
+/// the four rows lies that an entry is of: those from `low` on, `most` of them, are stored, `apart` from each other. An entry that would
+/// end behind the last one begins before, with weights 0.
+PST_INLINE void pst_pack_row_taps(i32 *to, const i32 *weights, i64 at, i64 stride, i64 count, const i32 *starts, i64 first, i64 rows,
+                                  i64 low, i64 most, i64 apart) {
+#pragma unroll 1
+  for (u32 i = threadIdx.x; i < 2 * (u32)rows; i += blockDim.x) {
+    const i32 tap = i % 2 * 4, row = starts[first + i / 2] + tap - (i32)low, last = most > 4 ? (i32)most - 4 : 0;
+    const i32 behind = row > last && count <= 8 ? row - last : 0; // with more, they go one by one from the first on
+    i32 taps[4];
+#pragma unroll
+    for (i32 k = 0; k < 4; ++k)
+      taps[k] = k >= behind ? pst_tap(weights, at + i / 2 * stride, tap + k - behind, count) : 0;
+    const pst_run<i32, 4> entry = {{pst_first_halves(taps[0], taps[1], taps[2], taps[3]), pst_last_halves(taps[0], taps[1], taps[2], taps[3]),
+                                    pst_high_bytes(taps[0], taps[1], taps[2], taps[3]), (u32)(row - behind) * (u32)apart}};
+    pst_put_run(to + 4 * i, entry);
+  }
+}
+/// All threads of a block store zeroes where there are less than four rows: what is read there weighs nothing.
+PST_INLINE void pst_pad_rows(u8 *to, i64 rows, i64 apart) {
+#pragma unroll 1
+  for (u32 i = (u32)rows * (u32)apart + threadIdx.x; i < 4 * (u32)apart; i += blockDim.x)
+    to[i] = 0;
+}
+/// Adds four rows of bytes, `apart` from each other, each times its weight; `isFirst`: to halves.
+template <bool isFirst, int count> PST_INLINE void pst_add_rows(pst_run<i32, count> &sums, const i32 *packed, const u8 *from, u32 apart) {
+  const pst_run<i32, 4> entry = pst_take<4, 16>(packed);
+  const u8 *const first = from + entry.words[3];
+  const pst_run<u8, count> a = pst_take<count, 4>(first), b = pst_take<count, 4>(first + apart), c = pst_take<count, 4>(first + 2 * apart),
+                           d = pst_take<count, 4>(first + 3 * apart);
+#pragma unroll
+  for (i32 i = 0; i < count; ++i) { // of four words those above each other: pairs of rows first, which two of them have in common
+    const u32 place = i % 4 < 2 ? 0x5140 : 0x7362, upper = __byte_perm(a.words[i / 4], b.words[i / 4], place);
+    const u32 bytes = __byte_perm(upper, __byte_perm(c.words[i / 4], d.words[i / 4], place), i % 2 ? 0x7632 : 0x5410);
+    sums.words[i] = pst_weigh(isFirst ? 1 << 21 : (i32)sums.words[i], entry.words[0], entry.words[1], entry.words[2], bytes);
+  }
+}
+/// Sums of neighbours of as many rows as a row has taps, from a half on: up to eight as pst_pack_row_taps() has packed them, more one
+/// by one.
+template <int count>
+PST_INLINE void pst_sum_rows(pst_run<i32, count> &sums, const i32 *packed, i64 entry, const i32 *weights, i64 at, i64 taps, const u8 *from,
+                             i64 from_at, i64 apart) {
+  packed += entry;
+  from += from_at;
+  if (taps <= 8) {
+    pst_add_rows<true>(sums, packed, from, (u32)apart);
+    if (taps > 4)
+      pst_add_rows<false>(sums, packed + 4, from, (u32)apart);
+    return;
+  }
+  from += packed[3];
+#pragma unroll
+  for (i32 i = 0; i < count; ++i)
+    sums.words[i] = 1 << 21;
+#pragma unroll 1
+  for (u32 tap = 0; tap < (u32)taps; ++tap) {
+    const u32 weight = weights[at + tap];
+    const pst_run<u8, count> row = pst_take<count, 4>(from + tap * (u32)apart);
+#pragma unroll
+    for (i32 i = 0; i < count; ++i)
+      sums.words[i] += row.at(i) * weight;
+  }
+}
 /// A sum of products with 22-bit weights that starts from a half, 1 << 21, as a byte.
 PST_INLINE u8 pst_pillow(i32 sum) { return pst_clamp<u8>(sum >> 22); }
+/// The same as an f32: what is left of the sum is shifted into the fraction of a float.
+PST_INLINE f32 pst_exact_pillow(i32 sum) {
+  const i32 most = (1 << 30) - 1, clamped = sum < 0 ? 0 : sum > most ? most : sum;
+  return pst_bits<f32>(__funnelshift_r((u32)clamped, 0x4B400000u >> 10, 22)) - 12582912.0f;
+}
 
 //===--- sums: 32 partial ones and a tree ------------------------------------===//
 

@@ -26,7 +26,7 @@ GpuSite::GpuSite(GpuContext &ctx, Location loc, Value *scratchUsed)
 
 GpuSite::GpuSite(const GpuSite &around, Location loc)
     : ctx(around.ctx), loc(loc), x(ctx.b, loc, ctx.known), s{ctx.b, loc}, taken(around.taken),
-      scratchUsed(around.scratchUsed), tile(around.tile) {}
+      scratchUsed(around.scratchUsed), tile(around.tile), rowTaps(around.rowTaps) {}
 
 GpuSite GpuSite::of(Value tensor) const {
   Operation *op = tensor.getDefiningOp();

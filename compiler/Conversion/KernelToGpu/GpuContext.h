@@ -27,6 +27,7 @@ struct GpuBuffer {
 using GpuBuffers = llvm::DenseMap<mlir::Value, GpuBuffer>; ///< by tensor
 
 class GpuWholeOps;
+struct GpuRowTaps;
 
 /// The function of a kernel so far: values by those of the kernel that they stand for, buffers,
 /// scratch memory, checks.
@@ -71,6 +72,7 @@ struct GpuSite {
   mlir::Value taken; ///< whether the arm around is taken; null outside of arms
   mlir::Value *scratchUsed;
   const GpuBuffers *tile = nullptr; ///< of tensors of which a block has some rows
+  const llvm::DenseMap<mlir::Operation *, GpuRowTaps> *rowTaps = nullptr; ///< of rows of those
 
   GpuSite at(mlir::Location there) const { return {*this, there}; }
   /// Where a tensor is made.

@@ -57,6 +57,14 @@ FailureOr<GpuCopies> GpuCopies::of(KernelOp kernel,
   return copies;
 }
 
+bool GpuCopies::giveUp(int64_t bytes) {
+  constexpr int64_t few = 8; // an eighth
+  if (bytes * few > room)
+    return false;
+  room -= bytes;
+  return true;
+}
+
 //===--- boxes ---------------------------------------------------------------===//
 
 /// The places along an axis that are read; all where nothing else is known.

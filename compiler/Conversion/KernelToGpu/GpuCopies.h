@@ -18,6 +18,8 @@ public:
 
   /// Bytes of shared memory that copies may take; 0: there are none.
   int64_t bytes() const { return room; }
+  /// Leaves some of them to others, if those are few; returns whether they are.
+  bool giveUp(int64_t bytes);
   /// They lie in `memory` from byte `first` on.
   void setMemory(mlir::Value memory, int64_t first) { shared = {memory, first}; }
   /// Copies what `value` reads and all tiles share: what depends on no axis of `tiled`. A barrier

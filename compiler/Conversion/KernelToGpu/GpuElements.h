@@ -27,6 +27,8 @@ llvm::SmallVector<mlir::Value> load(const GpuSite &site, const GpuBuffer &buffer
 void save(const GpuSite &site, llvm::ArrayRef<mlir::Value> values, const GpuBuffer &buffer,
           GpuIndices at, llvm::ArrayRef<int64_t> counts);
 
+/// Bytes that are known to divide the address of an element.
+int64_t alignmentOf(const GpuSite &site, const GpuBuffer &buffer, GpuIndices at);
 /// How many neighbours of a box lie side by side, from its last axis on.
 int64_t runLength(llvm::ArrayRef<mlir::Value> strides, llvm::ArrayRef<int64_t> counts);
 /// Returns whether they are numbers that are stored as they are computed, or rounded.

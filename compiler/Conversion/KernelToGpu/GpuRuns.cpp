@@ -25,7 +25,8 @@ bool penstock::conversion::mayRun(Type type) {
   return llvm::isa<IntegerType, FloatType>(type) && !type.isInteger(1);
 }
 
-static int64_t alignmentOf(const GpuSite &site, const GpuBuffer &buffer, GpuIndices at) {
+int64_t penstock::conversion::alignmentOf(const GpuSite &site, const GpuBuffer &buffer,
+                                          GpuIndices at) {
   auto [ctx, b, x, s] = site.parts();
   const int64_t bytes =
       scalarBytes(llvm::cast<MemRefType>(buffer.memory.getType()).getElementType());
@@ -35,7 +36,7 @@ static int64_t alignmentOf(const GpuSite &site, const GpuBuffer &buffer, GpuIndi
     auto known = IndexMath::constantOf(index), step = IndexMath::constantOf(buffer.strides[axis]);
     int64_t number = known ? *known : std::max<int64_t>(ctx.multiples.lookup(index), 1);
     if (!buffer.origin.empty() && buffer.origin[axis])
-      number = 1;
+      number = buffer.origin[axis] == index ? 0 : 1;
     const int64_t distance = number * step.value_or(1) * bytes;
     if (distance != 0)
       alignment = std::min(alignment, powerIn(distance));

@@ -87,10 +87,10 @@ RowRange penstock::conversion::rowsRead(const GpuSite &site, const RowStep &step
       .Default([&](Operation *) { return rows; });
 }
 
-llvm::MapVector<Value, RowRange>
-penstock::conversion::rowsStored(const GpuSite &site, const RowRegions &regions, RowRange tile) {
+RowsOfValues penstock::conversion::rowsNeeded(const GpuSite &site, const RowRegions &regions,
+                                              RowRange tile) {
   auto [ctx, b, x, s] = site.parts();
-  llvm::DenseMap<Value, RowRange> needed;
+  RowsOfValues needed;
   auto add = [&](Value value, RowRange rows) {
     auto [found, isNew] = needed.insert({value, rows});
     if (!isNew)
@@ -100,8 +100,14 @@ penstock::conversion::rowsStored(const GpuSite &site, const RowRegions &regions,
     add(output, tile);
   for (const RowStep &step : regions.steps)
     add(step.read, rowsRead(site, step, needed[step.op->getResult(0)]));
+  return needed;
+}
+
+llvm::MapVector<Value, RowRange>
+penstock::conversion::rowsStored(const GpuSite &site, const RowRegions &regions, RowRange tile) {
+  const RowsOfValues needed = rowsNeeded(site, regions, tile);
   llvm::MapVector<Value, RowRange> stored;
   for (auto [value, axis] : regions.stored)
-    stored.insert({value, needed[value]});
+    stored.insert({value, needed.lookup(value)});
   return stored;
 }

@@ -10,6 +10,7 @@
 #include "compiler/Conversion/KernelToGpu/GpuCopies.h"
 #include "compiler/Conversion/KernelToGpu/GpuElements.h"
 #include "compiler/Conversion/KernelToGpu/GpuLoops.h"
+#include "compiler/Conversion/KernelToGpu/GpuRowTaps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -30,6 +31,7 @@ struct Tiling {
   int64_t storedRows = 0;         ///< that shared memory has room for
   int64_t sharedUsed = 0;         ///< bytes
   GpuBuffers shared;              ///< of what is stored for a tile
+  GpuRowTables rowTables;
   GpuCopies copies;
 };
 } // namespace
@@ -173,12 +175,17 @@ static void fillTile(const GpuSite &site, const Tiling &tiling, RowRange now,
   GpuBuffers rows;
   GpuSite inTile = site;
   inTile.tile = &rows;
-  const auto ranges = rowsStored(site, tiling.rows, now);
+  const RowsOfValues ranges = rowsNeeded(site, tiling.rows, now);
+  GpuRowTapsOf rowTaps;
+  inTile.rowTaps = &rowTaps;
   for (auto [value, axis] : tiling.rows.stored) {
     GpuPart part = partOf(site, value, axis, ranges.lookup(value), singles);
     GpuBuffer buffer = tiling.shared.lookup(value);
     buffer.origin = part.low;
+    const GpuStoredRows stored{value, part, buffer};
+    packRowTaps(site, tiling.rowTables, stored, ranges, now, rowTaps);
     tiling.copies.fill(inTile, value, axis, part, buffer);
+    padRows(site, stored, rowTaps);
     barrier(site.of(value));
     rows[value] = buffer;
   }
@@ -262,6 +269,8 @@ static LogicalResult makeShared(const GpuSite &site, Tiling &tiling) {
                << "` only a sample knows";
     tiling.shared[value] = sharedRows(site, tiling, shared, value, axis, single);
   }
+  tiling.rowTables = rowTables(site, tiling.rows, tiling.height, tiling.shared, tiling.copies,
+                               shared, tiling.sharedUsed);
   tiling.copies.setMemory(shared, tiling.sharedUsed);
   ctx.launch.shared = tiling.sharedUsed + tiling.copies.bytes();
   return success();

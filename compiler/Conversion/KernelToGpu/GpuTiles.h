@@ -25,7 +25,10 @@ void inSteps(const GpuSite &site, RowRange all, llvm::function_ref<mlir::Value(R
 // GpuTileRows.cpp
 /// The rows of `step.read` that some rows of its op's result read.
 RowRange rowsRead(const GpuSite &site, const analysis::RowStep &step, RowRange rows);
-/// Of what is stored, the rows that those of a tile read.
+/// Of values that a tile reads, or has, which rows of them.
+using RowsOfValues = llvm::DenseMap<mlir::Value, RowRange>;
+RowsOfValues rowsNeeded(const GpuSite &site, const analysis::RowRegions &regions, RowRange tile);
+/// Those of what is stored.
 llvm::MapVector<mlir::Value, RowRange>
 rowsStored(const GpuSite &site, const analysis::RowRegions &regions, RowRange tile);
 

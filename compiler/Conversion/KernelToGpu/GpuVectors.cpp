@@ -8,6 +8,7 @@
 #include "compiler/Conversion/KernelToGpu/GpuBoxes.h"
 #include "compiler/Conversion/KernelToGpu/GpuElements.h"
 #include "compiler/Conversion/KernelToGpu/GpuLoops.h"
+#include "compiler/Conversion/KernelToGpu/GpuRowTaps.h"
 #include "compiler/Conversion/KernelToGpu/GpuScalars.h"
 #include "compiler/Conversion/KernelToGpu/ThreadTarget.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -180,6 +181,10 @@ static SmallVector<Value> resampled(const GpuSite &site, ResampleOp op, GpuIndic
                                     ArrayRef<int64_t> counts) {
   if (counts[typeOf(op.getResult()).axisIndex(op.getAxis())] > 1)
     return {};
+  if (site.rowTaps)
+    if (auto taps = site.rowTaps->find(op); taps != site.rowTaps->end())
+      if (SmallVector<Value> made = sumRows(site, op, taps->second, at, counts); !made.empty())
+        return made;
   return elementsOf(ThreadTarget{site}, op, at, static_cast<size_t>(product(counts)),
                     [&](GpuIndices inner) { return elements(site, op.getInput(), inner, counts); });
 }

@@ -293,6 +293,33 @@ pipeline columns(a: path, b: path, c: path, d: path) {
   expectTheBitsOfTheReference(text, /*tiny=*/true);
 }
 
+// Rows that are summed up by words: of few and many taps, weights below 0, fewer rows than a word
+// takes, of one to four channels, planes and frames.
+TEST(CudaPasses, RowsByTaps) {
+  const std::string text = R"(
+pipe 1
+use vision
+pipeline taps(a: path, b: path, c: path, d: path, e: path) {
+  for row in raw(rgb = column(a, u8[h = 60, w = 40, c = rgb]), low = column(b, u8[h = 2, w = 40, c = rgb]),
+                 three = column(c, u8[h = 3, w = 40, c = rgb]), frames = column(d, u8[t = 2, h = 30, w = 40, c = rgb]),
+                 planes = column(e, u8[c = 3, h = 40, w = 40]))
+  batch 2 {
+    output enlarged: u8[n, h, w, c] = row.rgb |> resize(81, 32)
+    output taps_4: u8[n, c, h, w] = row.rgb |> flip(h) |> resize(45, 32)
+    output taps_7: f32[n, c, h, w] = row.rgb |> resize(20, 32) |> to_tensor
+    output taps_9: u8[n, h, w, c] = row.rgb |> resize(30, 32, bicubic)
+    output below_0: u8[n, h, w, c] = row.rgb |> resize(70, 32, lanczos)
+    output low: u8[n, h, w, c] = row.low |> resize(37, 300)
+    output three: u8[n, h, w, c] = row.three |> resize(35, 32)
+    output frames: u8[n, t, h, w, c] = row.frames |> resize(24, 32)
+    output planes: u8[n, c, h, w] = row.planes |> resize(24, 32)
+  }
+}
+)";
+  expectTheBitsOfTheReference(text);
+  expectTheBitsOfTheReference(text, /*tiny=*/true);
+}
+
 // Strips of rows of any address, direction and length: flips that a sample decides, paddings around
 // rows of several types, choices, pixels of four channels, rows that are read twice, and what is
 // the same for all of a row.

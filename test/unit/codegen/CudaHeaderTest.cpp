@@ -183,6 +183,19 @@ TEST(CudaHeader, FourProductsAreThoseOfIntegers) {
   }
 }
 
+// A byte of a sum, and the same number as an f32, also of sums below 0 and beyond 255.
+TEST(CudaHeader, SumsOfResamplings) {
+  auto expectByte = [](int64_t sum) {
+    const auto given = static_cast<int32_t>(sum);
+    const int64_t byte = std::clamp<int64_t>(sum >> 22, 0, 255);
+    EXPECT_EQ(cuda::pst_pillow(given), byte) << sum;
+    EXPECT_EQ(cuda::pst_exact_pillow(given), static_cast<float>(byte)) << sum;
+  };
+  for (int64_t byte = -512; byte < 512; ++byte)
+    for (int64_t rest : {int64_t(0), int64_t(1), int64_t(1) << 21, (int64_t(1) << 22) - 1})
+      expectByte((byte << 22) + rest);
+}
+
 TEST(CudaHeader, BordersAreMirroredAnyNumberOfTimes) {
   for (int64_t n = 1; n < 6; ++n)
     for (int64_t i = -20; i < 20; ++i) {
