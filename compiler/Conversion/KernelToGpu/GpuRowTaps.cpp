@@ -44,7 +44,6 @@ static bool isOfRows(const GpuSite &site, ResampleOp op, const RowRegions &rows,
   const GpuBuffer *weights = site.bufferOf(op.getWeights()), *start = site.bufferOf(op.getStart());
   return op.getNumerics() == Numerics::pillow && isByte(op.getResult()) && isByte(op.getInput()) &&
          input != rows.stored.end() && input->second == rowAxisOf(op) &&
-         !rows.stored.contains(op.getResult()) &&
          holdsRows(stored.find(op.getInput())->second, rowAxisOf(op)) && weights && start &&
          IndexMath::constantOf(weights->strides[1]) == 1 &&
          typeOf(op.getStart()).getElementType().isSignlessInteger(32);

@@ -184,7 +184,10 @@ static void fillTile(const GpuSite &site, const Tiling &tiling, RowRange now,
     buffer.origin = part.low;
     const GpuStoredRows stored{value, part, buffer};
     packRowTaps(site, tiling.rowTables, stored, ranges, now, rowTaps);
-    tiling.copies.fill(inTile, value, axis, part, buffer);
+    if (rowTaps.contains(value.getDefiningOp())) // reads what is stored, and packed
+      fill(inTile, value, buffer, part);
+    else
+      tiling.copies.fill(inTile, value, axis, part, buffer);
     padRows(site, stored, rowTaps);
     barrier(site.of(value));
     rows[value] = buffer;

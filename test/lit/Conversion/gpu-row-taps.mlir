@@ -79,3 +79,26 @@ pipe.kernel @rows_around "pixels" schedule {mapping = "tile", threads = 64 : i64
   }
   pipe.return %3 : !pipe.tensor<u8[h=31, w=64, c=3]>
 }
+
+// What is stored itself goes the same way, and its taps are not copied besides.
+// CHECK-LABEL: func.func @stored_sums
+// CHECK: func.call @pst_pack_row_taps(
+// CHECK-NOT: memref.store {{.*}} : memref<?xi32, #gpu.address_space<workgroup>>
+// CHECK: func.call @pst_sum_rows(
+// CHECK-NOT: memref.store {{.*}} : memref<?xi32, #gpu.address_space<workgroup>>
+// CHECK: return
+pipe.kernel @stored_sums "pixels" schedule {mapping = "tile", threads = 64 : i64, tile = {h = 8 : i64}, rows = 20 : i64, copied = {inputs = array<i64: 0, 1, 2>, bytes = 8192 : i64}} {
+^bb0(%x: !pipe.tensor<u8[h=90, w=64, c=3]>, %weights: !pipe.tensor<i32[h=32, k=?]>, %start: !pipe.tensor<i32[h=32]>):
+  %0 = pipe.map (%x) {schedule = "shared"} : (!pipe.tensor<u8[h=90, w=64, c=3]>) -> !pipe.tensor<u8[h=90, w=64, c=3]> {
+  ^bb0(%p: ui8, %h: i64, %w: i64, %c: i64):
+    %q = pipe.unary bit_not %p : ui8
+    pipe.yield %q : ui8
+  }
+  %1 = pipe.resample pillow %0 along "h" with %weights, %start {schedule = "shared", rows = 8 : i64, vector = {w = 4 : i64, c = 3 : i64}} : !pipe.tensor<u8[h=90, w=64, c=3]>, !pipe.tensor<i32[h=32, k=?]>, !pipe.tensor<i32[h=32]> -> !pipe.tensor<u8[h=32, w=64, c=3]>
+  %2 = pipe.map (%1) {vector = {w = 4 : i64, c = 3 : i64}} : (!pipe.tensor<u8[h=32, w=64, c=3]>) -> !pipe.tensor<u8[h=32, w=64, c=3]> {
+  ^bb0(%p: ui8, %h: i64, %w: i64, %c: i64):
+    %q = pipe.unary bit_not %p : ui8
+    pipe.yield %q : ui8
+  }
+  pipe.return %2 : !pipe.tensor<u8[h=32, w=64, c=3]>
+}
