@@ -403,7 +403,8 @@ typedef struct pst_row pst_row;
  *
  * Called on threads of the session that fetch, and on that of pst_session_sample(), for rows in
  * any order, ahead of the batch that they are for, and again where a row is needed again. It may
- * call nothing for the session but pst_session_cancel(). pst_session_close() waits for it. */
+ * call nothing for the session but pst_session_cancel(). pst_session_close() waits for a call
+ * that is made, and once it or pst_session_cancel() was called none begins. */
 typedef int (*pst_read_row)(void *context, int64_t number, pst_row *row);
 
 /* A column of bytes whose rows lie in memory: where, and how many. NULL where there are none: the

@@ -41,7 +41,7 @@ int64_t Fetcher::fetch(Work &work, int64_t slot) {
   for (size_t i = 0; program->hasExternal && i < program->rowCount(); ++i)
     if (const ExternalSource *table = program->external(i)) {
       ExternalRow &row = work.externalRow(slot, i);
-      row.status = table->read(work.row(slot, i), row);
+      row.status = table->read(work.row(slot, i), row, work.stop);
       good = good && row.status;
     }
   for (size_t i = 0; i < media.size(); ++i) {

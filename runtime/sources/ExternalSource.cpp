@@ -255,14 +255,20 @@ ExternalSource::ExternalSource(ExternalTable given, std::vector<ColumnInfo> colu
                                std::vector<bool> used)
     : Source(given.length, std::move(columns)), table(std::move(given)), used(std::move(used)) {}
 
-Status ExternalSource::read(int64_t row, ExternalRow &out) const {
+Status ExternalSource::read(int64_t row, ExternalRow &out, const volatile uint8_t *stop) const {
   out.begin(columns(), used);
+  // Looked at behind the lock: while calls were made one at a time, nobody may want this one any
+  // more, and a close() waits for those that are made.
+  const auto ask = [&]() -> Status {
+    return *stop ? Status(Error{Code::Cancelled, "the row is not wanted any more"})
+                 : table.read(row, out);
+  };
   Status status;
   if (table.anyThread) {
-    status = table.read(row, out);
+    status = ask();
   } else {
     std::lock_guard guard(one);
-    status = table.read(row, out);
+    status = ask();
   }
   if (!status)
     return status;

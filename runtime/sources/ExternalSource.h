@@ -93,8 +93,9 @@ class ExternalSource final : public Source {
 public:
   ExternalSource(ExternalTable table, std::vector<ColumnInfo> columns, std::vector<bool> used);
 
-  /// Asks for a row. Blocks. The error has the caller's words.
-  Status read(int64_t row, ExternalRow &out) const;
+  /// Asks for a row. Blocks. The error has the caller's words. Cancelled, without a call, where
+  /// `*stop` is set by the time that the call would begin.
+  Status read(int64_t row, ExternalRow &out, const volatile uint8_t *stop) const;
   /// Takes a bytes field of a row that was read: moves it, or reads its file. Blocks.
   Status take(ExternalRow &row, size_t column, bool isLast, Buffer &out) const;
   /// As Source::place(), of a row that was read.

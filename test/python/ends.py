@@ -89,6 +89,28 @@ next(iter(l))
             waiting.join(30)
         self.assertEqual(len(ended), 1)
 
+    def test_closing_waits_for_the_call_that_is_made_alone(self):
+        begun, go, calls = threading.Event(), threading.Event(), []
+        class Waiting(Files):
+            def __getitem__(self, i):
+                calls.append(i)
+                begun.set()
+                go.wait(60)
+                return super().__getitem__(1)
+        loader = penstock.load(DAMAGED, dataset=penstock.from_dataset(Waiting()), cache="", prefetch=8)
+        def wait():
+            with self.assertRaises(penstock.CancelledError):
+                next(iter(loader))
+        waiting = threading.Thread(target=wait)
+        waiting.start()
+        begun.wait(60)
+        waiting.join(0.2) # the library's other threads come to the same door
+        loader.cancel()
+        go.set()
+        loader.close()
+        waiting.join(30)
+        self.assertEqual(len(calls), 1)
+
     def test_threads_ask_while_others_iterate(self):
         done = self.run_python("""
 import faulthandler
