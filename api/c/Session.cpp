@@ -294,6 +294,12 @@ const char *pst_session_state(pst_session *session) {
   return session->state.c_str();
 }
 
+const char *pst_session_state_before(pst_session *session) {
+  const runtime::Session *inner = session->get();
+  session->stateBefore = inner ? inner->state(true) : std::string();
+  return session->stateBefore.c_str();
+}
+
 pst_status pst_session_restore(pst_session *session, const char *state) {
   if (!session->get())
     return PST_ERROR;

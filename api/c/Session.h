@@ -29,6 +29,7 @@ struct pst_session {
   std::vector<std::string> classes;
   std::string rowText;
   std::string state;
+  std::string stateBefore;
   std::string transfer;
   std::vector<penstock::runtime::BadSample> badSamples;
   std::vector<pst_bad_sample> badViews;

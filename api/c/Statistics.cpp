@@ -111,6 +111,7 @@ void pst_session_get_info(const pst_session *session, pst_session_info *out_info
     info.processor_quota = inner->processors().quota;
     info.epoch = inner->epoch();
     info.position = inner->position();
+    info.position_before = inner->position(true);
     info.device_memory = inner->deviceMemory().device;
     info.pinned_memory = inner->deviceMemory().pinned;
     info.processor_limit = inner->processors().limit.c_str();

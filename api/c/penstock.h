@@ -649,6 +649,11 @@ PST_API void pst_session_cancel(pst_session *session);
  * the same world can go on, with a caller that goes on where it was asked last. With
  * `ask_again` it goes on behind `position` / world rows (pst_session_info). */
 PST_API const char *pst_session_state(pst_session *session);
+/* The same, as if the last batch of pst_session_next() were still to come: for who may be
+ * interrupted between that call and the use of its batch. After the end of an epoch, and before the
+ * first batch, it is pst_session_state(). Lives until the next call of this function. Thread
+ * safety: as pst_session_state(). Since 0.2. */
+PST_API const char *pst_session_state_before(pst_session *session);
 /* Continues at a `state` of pst_session_state(). PST_ERROR: `state` is malformed, or another
  * pipeline's; nothing changed. */
 PST_API pst_status pst_session_restore(pst_session *session, const char *state);
@@ -732,8 +737,9 @@ typedef struct pst_bad_sample {
   int64_t substitute; /* the row that stands in its place; -1: none */
 } pst_bad_sample;
 
-/* Returns the samples that could not be used so far. The array lives until the next
- * call of this function. */
+/* Returns the samples that could not be used so far, of batches that were delivered, in that
+ * order; of more than 65,536 the last ones. The array lives until the next call of this function.
+ */
 PST_API void pst_session_bad_samples(pst_session *session, const pst_bad_sample **out_samples,
                                      size_t *out_count);
 
@@ -770,6 +776,7 @@ typedef struct pst_session_info {
    * needs. */
   uint64_t device_memory;
   uint64_t pinned_memory;
+  int64_t position_before; /* `position` of pst_session_state_before() */
 } pst_session_info;
 
 PST_API void pst_session_get_info(const pst_session *session, pst_session_info *out_info);

@@ -201,6 +201,7 @@ Result<Session::Taken> Session::Impl::count(BatchScheduler::State state, Finishe
   case BatchScheduler::State::EndOfEpoch:
     tables->saveCheckpoints();
     ++place.epoch;
+    last.reset();
     place.position = 0;
     place.bad = 0;
     if (!place.asked.empty())
@@ -250,10 +251,13 @@ Result<BatchPtr> Session::Impl::deliver(Finished &&finished) {
     failure = fatal;
     return Error{Code::Corrupt, failure};
   }
+  last = {place.position, place.bad, {}};
   place.position = end;
   place.bad += bad;
-  if (!place.asked.empty())
+  if (!place.asked.empty()) {
+    last->asked = std::move(place.asked.front());
     place.asked.pop_front();
+  }
   numbers.lastWaitNs = waited;
   numbers.longestWaitNs = std::max(numbers.longestWaitNs, waited);
   numbers.lateBatches += wasLate;
@@ -278,9 +282,21 @@ Result<BatchPtr> Session::Impl::deliver(Finished &&finished) {
   return BatchPtr(std::move(batch));
 }
 
-std::string Session::state() const {
+SessionState Session::Impl::placeBeforeLast() const {
+  SessionState before = place;
+  if (last) {
+    before.position = last->position;
+    before.bad = last->bad;
+    if (place.callerOrders)
+      before.asked.push_front(last->asked);
+  }
+  return before;
+}
+
+std::string Session::state(bool beforeLast) const {
   std::lock_guard guard(impl->lock);
-  return impl->place.text(!impl->options.askAgain);
+  const bool withAsked = !impl->options.askAgain;
+  return (beforeLast ? impl->placeBeforeLast() : impl->place).text(withAsked);
 }
 
 Status Session::restore(std::string_view text) {
@@ -296,6 +312,7 @@ Status Session::restore(std::string_view text) {
         return Error{Code::InvalidArgument, "the state is of another table or a larger batch"};
   parsed->adopt(impl->place);
   impl->place = std::move(*parsed);
+  impl->last.reset();
   impl->failure.clear();
   if (impl->begun)
     impl->beginHere();
@@ -356,9 +373,9 @@ uint32_t Session::epoch() const {
   return impl->place.epoch;
 }
 
-int64_t Session::position() const {
+int64_t Session::position(bool beforeLast) const {
   std::lock_guard guard(impl->lock);
-  const SessionState &place = impl->place;
+  const SessionState place = beforeLast ? impl->placeBeforeLast() : impl->place;
   const auto &byLength = impl->program->byLength;
   return byLength ? byLength->samplesBefore(place.seed, place.epoch, place.position)
                   : place.position;

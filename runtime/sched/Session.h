@@ -82,7 +82,8 @@ public:
 
   /// Returns the position of the next call of next(), as a line of text. Restoring it gives the
   /// same remaining samples under any threads, prefetch and world size.
-  std::string state() const;
+  /// \param beforeLast  as if the last batch of next() were still to come
+  std::string state(bool beforeLast = false) const;
   /// Goes there; drops what was prepared, and clears an error. InvalidArgument
   /// for text that is no state and for another pipeline's; the session is then
   /// unchanged.
@@ -117,8 +118,8 @@ public:
   /// Samples of this rank in such an epoch.
   int64_t samplesPerEpoch() const;
   uint32_t epoch() const; ///< of the next batch
-  /// Samples of the epoch that are delivered, by all ranks.
-  int64_t position() const;
+  /// Samples of the epoch that are delivered, by all ranks; `beforeLast` as for state().
+  int64_t position(bool beforeLast = false) const;
   int threads() const;
   /// Processors that were available when the session was opened.
   const Processors &processors() const;

@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -58,6 +59,12 @@ struct Session::Impl {
   /// `begun`, against calls that may come from any thread.
   mutable std::mutex lock;
   SessionState place;
+  /// Where the last batch began, unless an epoch has ended, or begun, since.
+  struct Last {
+    int64_t position = 0, bad = 0;
+    std::vector<int64_t> asked;
+  };
+  std::optional<Last> last;
   std::string failure; // not empty: the error of every next()
   std::vector<BadSample> reports;
   Statistics numbers;
@@ -69,7 +76,8 @@ struct Session::Impl {
   /// before is delivered first, where the memory budget has room for both; else it is dropped.
   Status prepare(std::shared_ptr<const Program> wanted, bool handsOver = false);
   Status changeParams(const std::vector<ParamValue> &values);
-  void beginHere(bool keeps = false); // lock held
+  void beginHere(bool keeps = false);   // lock held
+  SessionState placeBeforeLast() const; // lock held
   Status askRows(Session &session);
   BatchScheduler::State take(Finished &finished, int64_t timeoutNs);
   void countStep(const std::string &name, const Statistics::Entry &entry);

@@ -279,6 +279,7 @@ Status Session::start(uint32_t epoch, const std::vector<ParamValue> &params) {
   std::lock_guard guard(self.lock);
   self.place.epoch = epoch;
   self.place.position = self.place.bad = 0;
+  self.last.reset();
   self.place.asked.clear();
   self.failure.clear();
   if (self.begun)

@@ -201,6 +201,7 @@ static void test_rows(const pst_program *program) {
   pst_session *session;
   pst_batch *batch = NULL;
   char state[512];
+  pst_session_info info;
   int64_t asked = 0, i, turn;
   options.order = PST_ORDER_CALLER;
   session = open_session(program, options);
@@ -232,7 +233,13 @@ static void test_rows(const pst_program *program) {
         if (options.ask_again)
           asked = 7 * 4;
       }
+      snprintf(state, sizeof state, "%s", pst_session_state(session));
       EXPECT(pst_session_next(session, &batch) == PST_OK);
+      EXPECT(strncmp(pst_session_state_before(session), state, strlen(state)) == 0 &&
+             strcmp(pst_session_state(session), state) != 0);
+      info.size = sizeof info;
+      pst_session_get_info(session, &info);
+      EXPECT(info.position_before == turn * 4 && info.position == info.position_before + 4);
       for (i = 0; i < 4; ++i)
         EXPECT(pst_batch_rows(batch)[i] == 3 * (turn * 4 + i) % ROWS &&
                pst_batch_positions(batch)[i] == turn * 4 + i);

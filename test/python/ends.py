@@ -256,6 +256,35 @@ except KeyboardInterrupt:
 """)
         self.assertEqual((done.returncode, done.stdout), (0, "interrupted 0\n"), done.stderr)
 
+    def test_timeouts_by_a_signal_lose_no_batch(self):
+        done = self.run_python("""
+import time
+class Timeout(Exception): pass
+def late(*_): raise Timeout
+signal.signal(signal.SIGALRM, late)
+class Slow(ends.Files):
+    def __getitem__(self, i):
+        time.sleep(0.002)
+        return super().__getitem__(1)
+found, times = [], 0
+l = penstock.load(ends.DAMAGED, dataset=penstock.from_dataset(Slow()), cache="")
+for _ in range(5):
+    batches = iter(l)
+    while True:
+        try:
+            signal.setitimer(signal.ITIMER_REAL, 0.006)
+            batch = next(batches)
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            found += batch.positions
+        except Timeout:
+            times += 1
+        except StopIteration:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            break
+print(found == list(range(60)) * 5, times > 20)
+""")
+        self.assertEqual((done.returncode, done.stdout), (0, "True True\n"), done.stderr)
+
     def test_a_forked_child_is_told_and_ends(self):
         with numbers() as loader:
             batches = iter(loader)

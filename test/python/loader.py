@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`penstock.load`: batches, epochs, state, errors, and ends."""
 import copy
+import dis
 import gc
 import io
 import os
@@ -278,6 +279,16 @@ class Epochs(unittest.TestCase):
         with numbers(epoch=1) as loader:
             self.assertEqual(squares(loader), second)
 
+    def test_behind_the_greatest_epoch_comes_0(self):
+        with numbers() as loader:
+            loader.set_epoch(2 ** 32 - 1)
+            epochs = [next(iter(loader)).epoch, loader.epoch]
+            loader.set_epoch(2 ** 32 - 1)
+            for _ in range(2):
+                epochs += [{batch.epoch for batch in loader}, loader.epoch]
+            epochs += [next(iter(loader)).epoch, loader.epoch]
+        self.assertEqual(epochs, [2 ** 32 - 1] * 2 + [{2 ** 32 - 1}, 0, {0}, 1, 1, 1])
+
     def test_leaving_early_and_starting_again(self):
         with numbers() as loader:
             expected = [squares(loader) for _ in range(3)]
@@ -405,6 +416,85 @@ class Epochs(unittest.TestCase):
             self.assertEqual((other.epoch, squares(other)), (1, after))
             with self.assertRaisesRegex(penstock.SessionError, "not the state of a session"):
                 other.load_state_dict({"penstock": "something"})
+
+    def interrupted(self, place, **options):
+        """The squares of an epoch, and how often each call of next() was interrupted: at the line `place` of `_next`, as often as it
+        comes there, and not twice in a row."""
+        found, states, times, last = [], [], 0, False
+        code, first = penstock.loader.Loader._next.__code__, penstock.loader.Loader._next.__code__.co_firstlineno
+        def look(frame, event, _):
+            if frame.f_code is code:
+                frame.f_trace_lines = True
+                if event == "line" and frame.f_lineno == first + place and not last:
+                    raise KeyboardInterrupt
+            return look
+        with numbers(**options) as loader:
+            batches = iter(loader)
+            while True:
+                sys.settrace(look)
+                try:
+                    batch = next(batches)
+                    sys.settrace(None)
+                    found.append(numpy.asarray(batch["square"]).tolist())
+                    last = False
+                except KeyboardInterrupt:
+                    sys.settrace(None)
+                    times += 1
+                    last = True
+                except StopIteration:
+                    sys.settrace(None)
+                    break
+                state = loader.state_dict()
+                info = loader.info
+                self.assertEqual(min(info["position"], 100), 0 if info["epoch"] else min(8 * len(found), 100))
+                states.append((len(found), state))
+            self.assertEqual((loader.epoch, loader.info["epoch"]), (1, 1))
+            after = squares(loader)
+        return found, states, times, after
+
+    def test_what_a_handler_raises_loses_no_batch(self):
+        rows = lambda epoch: [list(range(at, min(at + 8, 100))) for at in range(epoch, 100, 8)] # noqa: E731
+        for options in ({}, {"rows": rows}):
+            with numbers(**options) as loader:
+                wanted, after = squares(loader), squares(loader)
+            code = penstock.loader.Loader._next.__code__
+            lines = {line - code.co_firstlineno for _, line in dis.findlinestarts(code) if line} - {0}
+            interrupted = 0
+            for place in sorted(lines):
+                with self.subTest(place=place, options=options):
+                    found, states, times, later = self.interrupted(place, **options)
+                    self.assertEqual((found, later), (wanted, after))
+                    interrupted += times
+                    if times > 10:
+                        count, state = states[len(states) // 2]
+                        with numbers(**options) as other:
+                            other.load_state_dict(state)
+                            self.assertEqual(squares(other), wanted[count:])
+            self.assertGreater(interrupted, 100)
+
+    def test_a_batch_that_is_left_goes_with_its_epoch(self):
+        within = penstock._c.library.session_next_within
+        def interrupt(*arguments):
+            self.assertEqual(within(*arguments), penstock._c.OK)
+            self.assertEqual(loader.info["position"], 8) # a handler may ask; the batch is not handed over
+            raise KeyboardInterrupt
+        with numbers() as loader:
+            batches = iter(loader)
+            next(batches)
+            with mock.patch.object(penstock._c.library, "session_next_within", lambda s, ns, to: within(s, 10 ** 12, to)):
+                next(batches)
+            loader.set_epoch(0)
+            batches = iter(loader)
+            first = numpy.asarray(next(batches)["square"]).tolist()
+            with mock.patch.object(penstock._c.library, "session_next_within", lambda s, ns, to: interrupt(s, 10 ** 12, to)):
+                with self.assertRaises(KeyboardInterrupt):
+                    next(batches)
+            state = loader.state_dict()
+            loader.set_epoch(0)
+            again = squares(loader)
+            self.assertEqual((again[0], len(again)), (first, 13))
+            loader.load_state_dict(state)
+            self.assertEqual(squares(loader), again[1:])
 
 
 class Memory(unittest.TestCase):

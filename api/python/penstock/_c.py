@@ -119,7 +119,7 @@ class SessionInfo(ctypes.Structure):
                 ("samples_per_epoch", c_int64), ("threads", c_int32), ("fixed_memory", c_uint64),
                 ("sample_memory", c_uint64), ("processors", c_int32), ("processor_quota", c_double),
                 ("processor_limit", c_char_p), ("epoch", c_uint32), ("position", c_int64), ("device_memory", c_uint64),
-                ("pinned_memory", c_uint64)]
+                ("pinned_memory", c_uint64), ("position_before", c_int64)]
 
 
 class Output(ctypes.Structure):
@@ -169,6 +169,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "session_push_rows": (c_int, [_handle, POINTER(c_int64), c_size_t]),
     "session_cancel": (None, [_handle]),
     "session_state": (c_char_p, [_handle]),
+    "session_state_before": (c_char_p, [_handle]),
     "session_restore": (c_int, [_handle, c_char_p]),
     "session_statistics": (None, [_handle, POINTER(Statistics)]),
     "session_bad_samples": (None, [_handle, POINTER(POINTER(BadSample)), POINTER(c_size_t)]),

@@ -148,7 +148,14 @@ class Loader(_c.OfThisProcess):
         self._renew_locks()
         self._names: dict[str, tuple[int, int]] | None = None
         self._sample_names: dict[str, tuple[int, int]] | None = None
-        self._iterator: object = None
+        self._iterator: object = None # which one is under way, and which one was when an epoch ended
+        self._ended: object = None
+        #: Where the library puts the batch that is asked for; None while none is. A handler of a signal may come before the batch
+        #: is handed over, and raise: the batch is then among those that are left, and comes next.
+        self._due: BatchHandle | None = None
+        self._left: list[BatchHandle] = []
+        #: A call for a batch was interrupted, and may have met the end of the epoch.
+        self._unsure = False
         self._columns = dict(columns or {}) # and with them their memory
         self._tables = as_tables(dataset)
         if held not in ("grow", "error"):
@@ -244,8 +251,15 @@ class Loader(_c.OfThisProcess):
     def _read_info(self) -> dict[str, Any]:
         info = _c.SessionInfo(size=ctypes.sizeof(_c.SessionInfo))
         with self._telling:
+            has_due = self._has_due()
             _c.library.session_get_info(self._live(), byref(info))
-            return _values(info)
+            values = _values(info)
+            before = values.pop("position_before")
+            return {**values, "position": before} if has_due else values
+
+    def _has_due(self) -> bool:
+        """True if the library's last batch is not handed over."""
+        return bool(self._due or self._left)
 
     def _error(self) -> str:
         # With the lock that the call has, which it is the error of.
@@ -270,7 +284,7 @@ class Loader(_c.OfThisProcess):
         with self._alone():
             self._live()
             if self._started and not self._resumed:
-                self._begin(self._epoch + 1, {})
+                self._begin(_after(self._epoch), {})
             self._resumed = False
             self._started = True
             self._iterator = token = object()
@@ -294,6 +308,11 @@ class Loader(_c.OfThisProcess):
         if self._asked is not None:
             self._asked.restart()
         self._epoch, self._started, self._resumed, self._iterator = epoch, False, False, None
+        self._forget()
+
+    def _forget(self) -> None:
+        """Work goes on elsewhere: no batch is left."""
+        self._left, self._due, self._unsure = [], None, False
 
     @property
     def epoch(self) -> int:
@@ -315,37 +334,61 @@ class Loader(_c.OfThisProcess):
                 raise SessionError(self._error())
 
     def _next(self, epoch: _Epoch | None = None) -> Batch | None:
-        batch = BatchHandle()
-        within, where = _c.library.session_next_within, byref(batch)
-        while True: # Ctrl-C is raised between two looks
-            if self._wanted:
-                with self._turn:
-                    pass
-            with self._lock:
-                if epoch is not None and self._iterator is not epoch._token:
-                    if epoch._loader is None: # another thread, which shares it, met the end
+        # Ctrl-C, and what other handlers of signals raise, comes behind a call of C or of Python. From there on that the library
+        # has given a batch until it is returned there is such a place only where the batch is known to be `due`.
+        due = BatchHandle()
+        try:
+            while True: # handlers of signals run between two looks
+                if self._wanted:
+                    with self._turn:
+                        pass
+                with self._lock:
+                    if epoch is not None and self._iterator is not epoch._token:
+                        if self._ended is epoch._token: # for another thread, which shares it, or for an interrupted call
+                            epoch._loader = None
+                            return None
+                        self._session or self._live()
+                        raise SessionError("this loader has begun another epoch since; one iterator at a time")
+                    session = self._session or self._live()
+                    if self._left:
+                        self._due = due = self._left[0]
+                        del self._left[0]
+                        break
+                    if self._unsure and epoch is not None and self._met_end():
+                        status = _c.END_OF_EPOCH
+                    else:
+                        self._due = due
+                        status = _c.library.session_next_within(session, _LOOK_NS, byref(due))
+                    if status == _c.OK:
+                        break
+                    if status == _c.END_OF_EPOCH:
+                        self._ended = self._iterator
+                        self._epoch, self._started, self._iterator, self._unsure = _after(self._epoch), False, None, False
+                        if epoch is not None:
+                            epoch._loader = None
                         return None
-                    self._session or self._live()
-                    raise SessionError("this loader has begun another epoch since; one iterator at a time")
-                status = within(self._session or self._live(), _LOOK_NS, where)
-                if status == _c.OK or status == _c.TIMEOUT:
-                    pass
-                elif status == _c.END_OF_EPOCH:
-                    self._epoch, self._started, self._iterator = self._epoch + 1, False, None
-                    if epoch is not None:
-                        epoch._loader = None
-                    return None
-                elif status == _c.CANCELLED:
-                    raise CancelledError("the loader was cancelled")
-                else:
-                    if self._asked is not None:
-                        self._asked.reraise()
-                    raise SessionError(self._error())
-            if status == _c.OK:
-                break
-        if self._names is None:
-            self._names = output_names(batch, _c.library.batch_output_count(batch), _c.library.batch_output)
-        return Batch(batch, self._names)
+                    if status == _c.CANCELLED:
+                        raise CancelledError("the loader was cancelled")
+                    if status != _c.TIMEOUT:
+                        if self._asked is not None:
+                            self._asked.reraise()
+                        raise SessionError(self._error())
+            if self._names is None:
+                self._names = output_names(due, _c.library.batch_output_count(due), _c.library.batch_output)
+            batch = Batch(due, self._names)
+            if self._due is due: # of threads that share an iterator another one's may be
+                self._due = None
+            return batch
+        except BaseException:
+            self._unsure, self._due = True, None
+            if due and due not in self._left and (epoch is None or self._iterator is epoch._token):
+                self._left.insert(0, due)
+            raise
+
+    def _met_end(self) -> bool:
+        """True if the library has ended the epoch, and an interrupted call has not told."""
+        self._unsure = False
+        return self._read_info()["epoch"] != self._epoch
 
     def sample(self, position: int, epoch: int = 0) -> Sample:
         """The sample at a position of an epoch, computed alone."""
@@ -364,7 +407,8 @@ class Loader(_c.OfThisProcess):
         """The position of the next batch. Restoring it gives the same remaining samples under any number of threads,
         prefetch and ranks."""
         with self._telling:
-            return {"penstock": _c.decode(_c.library.session_state(self._live()))}
+            tell = _c.library.session_state_before if self._has_due() else _c.library.session_state
+            return {"penstock": _c.decode(tell(self._live()))}
 
     def load_state_dict(self, state: Mapping[str, str]) -> None:
         """The next ``for`` goes on where `state_dict` was taken. Another pipeline's state is an error."""
@@ -378,6 +422,7 @@ class Loader(_c.OfThisProcess):
             if self._asked is not None:
                 self._asked.restart(info["epoch"], info["position"] // self._options["world"])
             self._iterator = None
+            self._forget()
 
     # --- what is known --------------------------------------------------------
 
@@ -461,6 +506,11 @@ class Loader(_c.OfThisProcess):
         return f"<penstock.Loader {self.program.name}: batches of {self.batch_size}>"
 
 
+def _after(epoch: int) -> int:
+    """The number of the next epoch: behind the greatest of 32 bits comes 0, as in the library."""
+    return (epoch + 1) % (1 << 32)
+
+
 class _Asked:
     """The rows that a function of the caller's gives, for the library to ask for."""
 
@@ -474,6 +524,7 @@ class _Asked:
     def restart(self, epoch: int = -1, delivered: int = 0) -> None:
         """Begins anew; of this epoch so many rows are delivered."""
         self.batches.clear()
+        self.error = None
         if delivered:
             self.batches[epoch] = self._behind(iter(self.rows(epoch)), delivered)
 
@@ -490,6 +541,8 @@ class _Asked:
             raise error
 
     def _next(self, context: Any, epoch: int, rows: Any, capacity: int) -> int:
+        if self.error is not None: # of a call that was interrupted before it told
+            return -2
         self.thread = threading.get_ident()
         try:
             if epoch not in self.batches:

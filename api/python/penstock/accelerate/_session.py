@@ -31,6 +31,7 @@ class PushedLoader(Loader):
         with self._lock:
             if _c.library.session_start(self._live(), epoch, _c.encode_parameters({}), 0) != _c.OK:
                 raise SessionError(self._error())
+            self._forget()
 
     def push(self, rows: numpy.ndarray) -> None:
         """Says which rows of the table, up to the batch size, the next batch has."""
