@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Waits, threads, forks and the interpreter's end: nothing hangs."""
+import dis
 import gc
 import multiprocessing
 import os
@@ -211,6 +212,120 @@ threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGTERM)).start()
 next(iter(l))
 """)
         self.assertEqual((done.returncode, done.stdout), (3, "penstock 0\n"), done.stderr)
+
+    def test_a_handler_of_a_signal_may_close(self):
+        done = self.run_python("""
+import faulthandler
+faulthandler.dump_traceback_later(50, exit=True)
+def stop(*_):
+    l.close()
+    l.close()
+    try:
+        l.state_dict()
+    except penstock.SessionError as error:
+        met.add(str(error))
+signal.signal(signal.SIGTERM, stop)
+met = set()
+for k in range(60):
+    l = (penstock.load(ends.DAMAGED, cache="", dataset=penstock.from_dataset(ends.Files())) if k % 2 else
+         penstock.load(ends.SLOW, cache=""))
+    threading.Timer(k / 500, os.kill, (os.getpid(), signal.SIGTERM)).start()
+    try:
+        while True:
+            for batch in l:
+                l.state_dict(), l.bad_samples(), l.classes
+    except penstock.PenstockError as error:
+        met.add(str(error))
+    if l._session or l._ending:
+        print("open")
+print("the loader was closed" in met, met <= {"the loader is closed", "the loader was closed", "the session was cancelled"})
+""")
+        self.assertEqual((done.returncode, done.stdout), (0, "True True\n"), done.stderr)
+
+    def test_what_a_handler_may_call_inside_of_a_call(self):
+        """At each line of the functions that hold a lock."""
+        Loader = penstock.loader.Loader
+        calls = {Loader._next: lambda: next(batches), Loader._begin: lambda: loader.set_epoch(1), Loader._read_info: lambda: loader.info,
+                 Loader._bad_from: lambda: loader.bad_samples(), Loader._end: lambda: loader.close(), Loader.sample: lambda: loader.sample(0),
+                 Loader.state_dict: lambda: loader.state_dict(), Loader.load_state_dict: lambda: loader.load_state_dict(state)}
+        inside, ran = [], []
+        def handler():
+            ran.append(line)
+            for call in (lambda: loader.sample(1), loader.state_dict):
+                try:
+                    call()
+                except penstock.SessionError as error:
+                    inside.append(str(error))
+            loader.close()
+        for function, call in calls.items():
+            code = function.__code__
+            for line in sorted({line for _, line in dis.findlinestarts(code) if line})[1:]:
+                with self.subTest(function=function.__name__, line=line - code.co_firstlineno), numbers() as loader:
+                    state, batches = loader.state_dict(), iter(loader)
+                    def look(frame, event, _):
+                        if frame.f_code is code and event == "line" and frame.f_lineno == line:
+                            sys.settrace(None)
+                            handler()
+                        return look
+                    ran.clear()
+                    watch = threading.Timer(40, os._exit, (3,)) # where it hangs
+                    watch.start()
+                    sys.settrace(look)
+                    try:
+                        call()
+                    except penstock.PenstockError as error:
+                        self.assertRegex(str(error), "closed|cancelled")
+                    finally:
+                        sys.settrace(None)
+                        watch.cancel()
+                    if ran: # of lines for errors there is none
+                        self.assertFalse(loader._session or loader._ending)
+        self.assertIn("a handler of a signal has come into a call of the loader: it may ask what the loader tells, such as state_dict, and "
+                      "cancel it", inside)
+
+    def test_a_function_that_gives_rows_may_close(self):
+        def rows(epoch):
+            yield [0]
+            loader.close()
+            yield [1]
+        with numbers(rows=rows) as loader:
+            with self.assertRaisesRegex(penstock.CancelledError, "the loader was closed"):
+                list(loader)
+            self.assertFalse(loader._session)
+
+    def test_a_data_set_may_ask_but_not_begin_or_close(self):
+        told = []
+        class Asking(Files):
+            def __getitem__(self, i):
+                for call in (lambda: loader.sample(0), lambda: next(batches), lambda: loader.set_epoch(3), loader.close):
+                    try:
+                        call()
+                    except penstock.SessionError as error:
+                        told.append(str(error).partition(":")[0])
+                loader.state_dict()
+                return super().__getitem__(1)
+        for any_thread in (False, True):
+            loader = penstock.load(DAMAGED, dataset=penstock.from_dataset(Asking(), any_thread=any_thread), cache="")
+            with loader:
+                batches = iter(loader)
+                self.assertEqual(next(batches).count, 4)
+                loader.cancel()
+            self.assertEqual(set(told), {"the data set is asked inside of the loader's work",
+                                         "the data set is asked by a thread of the loader, which close() would wait for"})
+            told.clear()
+        with penstock.load(DAMAGED, dataset=penstock.from_dataset(Asking()), cache="") as loader:
+            batches = iter(loader)
+            with self.assertRaisesRegex(penstock.SessionError, "cancelled"):
+                loader.sample(0) # in this thread, which closes behind it
+            self.assertFalse(loader._session)
+
+    def test_ctrl_c_in_a_data_set_ends_the_call_for_a_sample(self):
+        class Interrupted(Files):
+            def __getitem__(self, i):
+                raise KeyboardInterrupt
+        with penstock.load(DAMAGED, dataset=penstock.from_dataset(Interrupted()), cache="") as loader:
+            with self.assertRaises(KeyboardInterrupt):
+                loader.sample(0)
 
     def test_a_fork_while_a_thread_waits(self):
         done = self.run_python("""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import threading
 import traceback
 from typing import Any, Callable, Iterable, Mapping, Sequence
 
@@ -48,6 +49,41 @@ def from_dataset(ds: Any, columns: Sequence[str] | Mapping[str, Any] | None = No
     return Table(ds, columns, any_thread)
 
 
+class Calls:
+    """Calls of the data sets of one loader, and the threads that make them now."""
+
+    def __init__(self) -> None:
+        self._threads: set[int] = set()
+        self._interrupt: BaseException | None = None
+
+    def here(self) -> bool:
+        """True in such a call."""
+        return bool(self._threads) and threading.get_ident() in self._threads
+
+    def reader(self, fill: Callable[[int, int], None]) -> Any:
+        """A pst_read_row for a function that fills a row."""
+        def read(context: Any, number: int, row: int) -> int:
+            thread = threading.get_ident()
+            self._threads.add(thread)
+            try:
+                fill(number, row)
+            except BaseException as error: # noqa: BLE001: it becomes the reason of a bad sample
+                if not isinstance(error, Exception) and thread == threading.main_thread().ident: # Ctrl-C, in a call for one sample
+                    self._interrupt = error
+                _c.library.row_fail(row, _reason(error).encode("utf-8", "replace"))
+                return 1
+            finally:
+                self._threads.discard(thread)
+            return 0
+        return _c.ReadRow(read)
+
+    def reraise(self) -> None:
+        """Raises what interrupted a call in the caller's thread, if anything, once."""
+        if self._interrupt is not None:
+            error, self._interrupt = self._interrupt, None
+            raise error
+
+
 class Table(_c.OfThisProcess):
     """The rows of an `external_source`; see `from_dataset`. Loaders hold it as long as they are open."""
     _instead = "a table is read in this process: call penstock.from_dataset in each process"
@@ -57,11 +93,10 @@ class Table(_c.OfThisProcess):
             columns = (columns,)
         self.ds, self.columns, self.any_thread, self.length = ds, columns, any_thread, len(ds)
         self._encoded: dict[str, bytes] = {}
-        self._read = _c.ReadRow(self._row)
 
-    def fill(self, place: Any, uses: Callable[[str], bool]) -> None:
-        """Writes a pst_external_table that lives as long as this, for a pipeline that may use these columns."""
-        place.length, place.read, place.any_thread = self.length, self._read, self.any_thread
+    def fill(self, place: Any, uses: Callable[[str], bool], calls: Calls) -> None:
+        """Writes a pst_external_table that lives as long as this and its `read`, for a pipeline that may use these columns."""
+        place.length, place.read, place.any_thread = self.length, calls.reader(self._row), self.any_thread
 
     def __len__(self) -> int:
         return self.length
@@ -84,19 +119,14 @@ class Table(_c.OfThisProcess):
             return zip(names, item)
         return [((columns or ("data",))[0], item)]
 
-    def _row(self, context: Any, number: int, row: int) -> int:
-        try:
-            for name, value in self._fields(self.ds[number]):
-                column = self._encoded.get(name)
-                if column is None:
-                    column = self._encoded[name] = str(name).encode()
-                wanted = _c.library.row_wants(row, column)
-                if wanted != NONE:
-                    _SETTERS[wanted](row, column, value)
-        except BaseException as error: # noqa: BLE001: it becomes the reason of a bad sample
-            _c.library.row_fail(row, _reason(error).encode("utf-8", "replace"))
-            return 1
-        return 0
+    def _row(self, number: int, row: int) -> None:
+        for name, value in self._fields(self.ds[number]):
+            column = self._encoded.get(name)
+            if column is None:
+                column = self._encoded[name] = str(name).encode()
+            wanted = _c.library.row_wants(row, column)
+            if wanted != NONE:
+                _SETTERS[wanted](row, column, value)
 
 
 class _ArrowTable(Table):
@@ -127,10 +157,10 @@ class _ArrowTable(Table):
             else:
                 self._others[name] = column
 
-    def fill(self, place: Any, uses: Callable[[str], bool]) -> None:
+    def fill(self, place: Any, uses: Callable[[str], bool], calls: Calls) -> None:
         place.length, place.any_thread = self.length, False
         if self._files or any(map(uses, self._others)):
-            place.read = self._read
+            place.read = calls.reader(self._row)
         self._memory_bytes = (_c.MemoryBytes * len(self._bytes))()
         for to, (name, data, sizes) in zip(self._memory_bytes, self._bytes):
             to.name, to.data, to.sizes = name, data.ctypes.data, sizes.ctypes.data
@@ -141,22 +171,17 @@ class _ArrowTable(Table):
         place.bytes, place.bytes_count = self._memory_bytes, len(self._memory_bytes)
         place.columns, place.column_count = self._memory_columns, len(self._memory_columns)
 
-    def _row(self, context: Any, number: int, row: int) -> int:
-        try:
-            for name, column in self._files.items():
-                item = column[number].as_py() or {}
-                if item.get("bytes") is None and item.get("path"):
-                    _c.library.row_file(row, name, _c.encode(item["path"]))
-            place = number if self._places is None else int(self._places[number])
-            for other, column in self._others.items():
-                encoded = other.encode()
-                wanted = _c.library.row_wants(row, encoded)
-                if wanted != NONE:
-                    _SETTERS[wanted](row, encoded, _arrow_value(column[place]))
-        except BaseException as error: # noqa: BLE001: it becomes the reason of a bad sample
-            _c.library.row_fail(row, _reason(error).encode("utf-8", "replace"))
-            return 1
-        return 0
+    def _row(self, number: int, row: int) -> None:
+        for name, column in self._files.items():
+            item = column[number].as_py() or {}
+            if item.get("bytes") is None and item.get("path"):
+                _c.library.row_file(row, name, _c.encode(item["path"]))
+        place = number if self._places is None else int(self._places[number])
+        for other, column in self._others.items():
+            encoded = other.encode()
+            wanted = _c.library.row_wants(row, encoded)
+            if wanted != NONE:
+                _SETTERS[wanted](row, encoded, _arrow_value(column[place]))
 
 
 #: Types of Arrow's whose values are numbers of ours.

@@ -17,7 +17,7 @@ from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence
 
 from . import _c
 from ._sheet import contact_sheet
-from .dataset import array_of, as_tables
+from .dataset import Calls, array_of, as_tables
 from .errors import CancelledError, CompileError, SessionError
 from .outputs import DTYPES, TYPESTR, Batch, Sample, BatchHandle, SampleHandle, output_names
 from .program import Program, is_bundle, read_source
@@ -157,7 +157,10 @@ class Loader(_c.OfThisProcess):
         #: A call for a batch was interrupted, and may have met the end of the epoch.
         self._unsure = False
         self._columns = dict(columns or {}) # and with them their memory
-        self._tables = as_tables(dataset)
+        self._tables, self._calls = as_tables(dataset), Calls()
+        #: It was closed; what is left to do is to end the session: for the call that this thread is in, which a handler of a signal
+        #: interrupted. And the session of which nothing but its end is left.
+        self._closing, self._ends_in, self._ending = False, 0, None
         if held not in ("grow", "error"):
             raise ValueError(f'held is "grow" or "error", not {held!r}')
         if last not in LAST:
@@ -183,26 +186,50 @@ class Loader(_c.OfThisProcess):
 
     def _renew_locks(self) -> None:
         #: Guards the session: one call at a time, but for those that only read.
-        self._lock = threading.Lock()
+        self._lock: Any = threading.RLock()
         #: Queue for the session while a thread waits for a batch: one thread at a time; `_wanted` tells the waiting one.
-        self._turn, self._wanted = threading.Lock(), False
+        self._turn, self._wanted = threading.RLock(), False
         #: Guards functions that read the session, whose texts live until the next such call, and its end. Nobody waits while
         #: holding it; a handler of a signal may come in between.
-        self._telling = threading.RLock()
+        self._telling: Any = threading.RLock()
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:
         """Holds the session for one call at a time. A thread that waits for a batch makes room at its next check."""
+        self._refuse_within()
+        try:
+            with self._turn:
+                self._wanted = True # a lock is not fair: without it, who waits takes it again and again
+                try:
+                    with self._lock:
+                        yield
+                finally:
+                    self._wanted = False
+        finally:
+            if self._ends_in:
+                self._end_if_here()
+
+    def _refuse_within(self) -> None:
+        """Raises a SessionError in what runs inside of the loader's work, and would wait for itself."""
         if self._asked is not None and self._asked.thread == threading.get_ident():
-            raise SessionError("the function that gives rows runs inside of a call of the loader: it may ask what the loader tells, such as "
-                               "state_dict, and cancel it")
-        with self._turn:
-            self._wanted = True # a lock is not fair: without it, who waits takes it again and again
-            try:
-                with self._lock:
-                    yield
-            finally:
-                self._wanted = False
+            who = "the function that gives rows runs inside of a call of the loader"
+        elif self._calls.here():
+            who = "the data set is asked inside of the loader's work"
+        elif self._lock._is_owned():
+            who = "a handler of a signal has come into a call of the loader"
+        else:
+            return
+        raise SessionError(f"{who}: it may ask what the loader tells, such as state_dict, and cancel it")
+
+    @contextlib.contextmanager
+    def _told(self) -> Iterator[Any]:
+        """The session, for functions that read it."""
+        try:
+            with self._telling:
+                yield self._live()
+        finally:
+            if self._ends_in:
+                self._end_if_here()
 
     def _open(self) -> None:
         given = {}
@@ -216,7 +243,8 @@ class Loader(_c.OfThisProcess):
             place.name, (place.dtype, place.rank, place.extents, place.data, self._columns[name]) = _c.encode(name), _memory_column(name, column)
         tables = (_c.ExternalTable * len(self._tables))()
         for place, table in zip(tables, self._tables):
-            table.fill(place, self.program.names_column)
+            table.fill(place, self.program.names_column, self._calls)
+        self._readers = [place.read for place in tables] # and with them what they call
         options = _c.SessionOptions(
             size=ctypes.sizeof(_c.SessionOptions), parameters=values, parameter_count=len(values), columns=columns,
             column_count=len(columns), allowed_folders=self._allowed, allowed_folder_count=len(self._allowed),
@@ -228,6 +256,7 @@ class Loader(_c.OfThisProcess):
             message = self._error()
             _c.library.session_close(self._session)
             self._session = c_void_p()
+            self._calls.reraise()
             raise SessionError(message)
         self._process = os.getpid()
         if found := _c.decode(_c.library.session_warnings(self._session)):
@@ -250,9 +279,9 @@ class Loader(_c.OfThisProcess):
 
     def _read_info(self) -> dict[str, Any]:
         info = _c.SessionInfo(size=ctypes.sizeof(_c.SessionInfo))
-        with self._telling:
+        with self._told() as session:
             has_due = self._has_due()
-            _c.library.session_get_info(self._live(), byref(info))
+            _c.library.session_get_info(session, byref(info))
             values = _values(info)
             before = values.pop("position_before")
             return {**values, "position": before} if has_due else values
@@ -266,7 +295,7 @@ class Loader(_c.OfThisProcess):
         return _c.decode(_c.library.session_error(self._session)).rstrip()
 
     def _live(self) -> Any:
-        if not self._session:
+        if not self._session or self._closing:
             raise SessionError("the loader is closed")
         if self._process != os.getpid(): # the session's functions return nothing there
             raise SessionError(self._error())
@@ -336,20 +365,25 @@ class Loader(_c.OfThisProcess):
     def _next(self, epoch: _Epoch | None = None) -> Batch | None:
         # Ctrl-C, and what other handlers of signals raise, comes behind a call of C or of Python. From there on that the library
         # has given a batch until it is returned there is such a place only where the batch is known to be `due`.
-        due = BatchHandle()
+        due, waits = BatchHandle(), False
+        if self._lock._is_owned() or self._calls.here():
+            self._refuse_within()
         try:
             while True: # handlers of signals run between two looks
                 if self._wanted:
                     with self._turn:
                         pass
                 with self._lock:
+                    if self._closing and waits:
+                        raise CancelledError("the loader was closed")
                     if epoch is not None and self._iterator is not epoch._token:
                         if self._ended is epoch._token: # for another thread, which shares it, or for an interrupted call
                             epoch._loader = None
                             return None
-                        self._session or self._live()
+                        self._live()
                         raise SessionError("this loader has begun another epoch since; one iterator at a time")
-                    session = self._session or self._live()
+                    session = self._live() if self._closing else self._session or self._live()
+                    waits = True
                     if self._left:
                         self._due = due = self._left[0]
                         del self._left[0]
@@ -368,7 +402,7 @@ class Loader(_c.OfThisProcess):
                             epoch._loader = None
                         return None
                     if status == _c.CANCELLED:
-                        raise CancelledError("the loader was cancelled")
+                        raise CancelledError(f"the loader was {'closed' if self._closing else 'cancelled'}")
                     if status != _c.TIMEOUT:
                         if self._asked is not None:
                             self._asked.reraise()
@@ -376,6 +410,8 @@ class Loader(_c.OfThisProcess):
             if self._names is None:
                 self._names = output_names(due, _c.library.batch_output_count(due), _c.library.batch_output)
             batch = Batch(due, self._names)
+            if self._ends_in: # in a handler, meanwhile
+                raise CancelledError("the loader was closed")
             if self._due is due: # of threads that share an iterator another one's may be
                 self._due = None
             return batch
@@ -383,6 +419,8 @@ class Loader(_c.OfThisProcess):
             self._unsure, self._due = True, None
             if due and due not in self._left and (epoch is None or self._iterator is epoch._token):
                 self._left.insert(0, due)
+            if self._ends_in:
+                self._end_if_here()
             raise
 
     def _met_end(self) -> bool:
@@ -395,7 +433,9 @@ class Loader(_c.OfThisProcess):
         sample = SampleHandle()
         position, epoch = _c.integer("position", position, ctypes.c_int64), _c.integer("epoch", epoch, ctypes.c_uint32)
         with self._alone():
-            if _c.library.session_sample(self._live(), epoch, position, byref(sample)) != _c.OK:
+            status = _c.library.session_sample(self._live(), epoch, position, byref(sample))
+            self._calls.reraise()
+            if status != _c.OK:
                 raise SessionError(self._error())
         if self._sample_names is None:
             self._sample_names = output_names(sample, _c.library.sample_output_count(sample), _c.library.sample_output)
@@ -406,9 +446,9 @@ class Loader(_c.OfThisProcess):
     def state_dict(self) -> dict[str, str]:
         """The position of the next batch. Restoring it gives the same remaining samples under any number of threads,
         prefetch and ranks."""
-        with self._telling:
+        with self._told() as session:
             tell = _c.library.session_state_before if self._has_due() else _c.library.session_state
-            return {"penstock": _c.decode(tell(self._live()))}
+            return {"penstock": _c.decode(tell(session))}
 
     def load_state_dict(self, state: Mapping[str, str]) -> None:
         """The next ``for`` goes on where `state_dict` was taken. Another pipeline's state is an error."""
@@ -440,8 +480,7 @@ class Loader(_c.OfThisProcess):
     def classes(self) -> list[str]:
         """The names of the classes that labels number, where the table has such: the folders of `image_folder`, `audio_folder` and
         `video_clips`, the list beside CIFAR's files."""
-        with self._telling:
-            session = self._live()
+        with self._told() as session:
             return [_c.decode(_c.library.session_class_name(session, i)) for i in range(_c.library.session_class_count(session))]
 
     def row_text(self, row: int, column: str = "name") -> str:
@@ -455,8 +494,8 @@ class Loader(_c.OfThisProcess):
     def statistics(self) -> dict[str, Any]:
         """Time and counts since the session was opened: samples, batches, stages, what limits, JPEG files by decoder."""
         numbers = _c.Statistics(size=ctypes.sizeof(_c.Statistics))
-        with self._telling:
-            _c.library.session_statistics(self._live(), byref(numbers))
+        with self._told() as session:
+            _c.library.session_statistics(session, byref(numbers))
             return _values(numbers)
 
     def bad_samples(self) -> list[BadSample]:
@@ -465,8 +504,8 @@ class Loader(_c.OfThisProcess):
 
     def _bad_from(self, first: int) -> list[BadSample]:
         found, count = ctypes.POINTER(_c.BadSample)(), ctypes.c_size_t()
-        with self._telling:
-            _c.library.session_bad_samples(self._live(), byref(found), byref(count))
+        with self._told() as session:
+            _c.library.session_bad_samples(session, byref(found), byref(count))
             return [BadSample(b.epoch, b.position, b.row, _c.decode(b.name), _c.decode(b.reason), b.substitute)
                     for b in (found[i] for i in range(first, count.value))]
 
@@ -479,14 +518,46 @@ class Loader(_c.OfThisProcess):
                 _c.library.session_cancel(self._session)
 
     def close(self) -> None:
-        """Ends all work and threads. Batches that are held stay valid. Closing twice is closing once."""
-        if not self._session:
+        """Ends all work and threads. Batches that are held stay valid. Closing twice is closing once.
+
+        A call of a data set that is made is waited for, and no other is made. Where a handler of a signal has come into a call of the
+        loader, or the function that gives rows closes it, the end comes with that call, whose error is a CancelledError where it waits
+        for a batch. A data set cannot close the loader that asks it: SessionError."""
+        if not self._session and not self._ending:
             return
+        if self._calls.here() and not self._lock._is_owned():
+            raise SessionError("the data set is asked by a thread of the loader, which close() would wait for: it may cancel it")
+        self._closing = True
         self.cancel()
-        with self._alone():
-            with self._telling: # nobody uses it from now on
-                session, self._session = self._session, c_void_p()
-            _c.library.session_close(session)
+        if self._is_within():
+            self._ends_in = threading.get_ident()
+        else:
+            self._end()
+
+    def _is_within(self) -> bool:
+        """True inside of a call of the loader on this thread, whose session cannot end before it."""
+        return self._lock._is_owned() or self._telling._is_owned()
+
+    def _end_if_here(self) -> None:
+        """Ends the session where that was left to this call."""
+        if self._ends_in == threading.get_ident() and not self._is_within():
+            self._end()
+
+    def _end(self) -> None:
+        with self._turn:
+            self._wanted = True
+            try:
+                with self._lock:
+                    with self._telling: # nobody uses it from now on
+                        if self._session:
+                            self._ending, self._session = self._session, c_void_p()
+                    if self._ending:
+                        session, self._ending = self._ending, None
+                        _c.library.session_close(session)
+                    self._ends_in = 0
+                    self._forget()
+            finally:
+                self._wanted = False
 
     def __enter__(self) -> Loader:
         return self
@@ -495,7 +566,7 @@ class Loader(_c.OfThisProcess):
         self.close()
 
     def __del__(self) -> None:
-        if getattr(self, "_session", None):
+        if getattr(self, "_session", None) or getattr(self, "_ending", None):
             self.close()
 
     def _repr_png_(self) -> bytes | None:

@@ -24,7 +24,7 @@ class PushedLoader(Loader):
     @property
     def is_open(self) -> bool:
         """False after it was collected as garbage, together with the plan that would reuse it."""
-        return bool(self._session)
+        return bool(self._session) and not self._closing
 
     def begin(self, epoch: int) -> None:
         """Drops all rows that were pushed. Epochs have draws of their own."""
