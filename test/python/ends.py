@@ -327,6 +327,46 @@ print("the loader was closed" in met, met <= {"the loader is closed", "the loade
             with self.assertRaises(KeyboardInterrupt):
                 loader.sample(0)
 
+    def test_a_loader_that_is_dropped_ends_where_garbage_is_collected(self):
+        """On a thread of its own session, and while somebody holds a lock that the data set waits for."""
+        for collect in ("gc.collect()", "self.made = [[j] for j in range(3000)]", "lock.acquire(), lock.release()"):
+            done = self.run_python(f"""
+import faulthandler, gc, time, weakref
+faulthandler.dump_traceback_later(50, exit=True)
+lock = threading.Lock()
+class Items(ends.Files):
+    calls = 0
+    def __len__(self): return 2000
+    def __getitem__(self, i):
+        Items.calls += 1
+        {collect}
+        time.sleep(0.002)
+        return super().__getitem__(1)
+class Trainer:
+    def __init__(self):
+        self.loader = penstock.load(ends.DAMAGED, dataset=penstock.from_dataset(Items()), cache="", prefetch=40)
+        self.hooks = [self.step]
+    def step(self):
+        return next(iter(self.loader))
+for k in range(4):
+    t = Trainer()
+    t.step()
+    ended = weakref.ref(t.loader)
+    with lock:
+        del t
+        if {"lock" in collect}: gc.collect()
+    until = time.time() + 20
+    while ended() is not None and time.time() < until: time.sleep(0.01)
+    while penstock.loader._endings: time.sleep(0.01)
+    calls = Items.calls
+    time.sleep(0.02)
+    print(ended() is None, Items.calls == calls, gc.collect() >= 0)
+loader = penstock.load(ends.DAMAGED, dataset=penstock.from_dataset(Items()), cache="", prefetch=40)
+next(iter(loader))
+del loader # and the interpreter ends
+""")
+            self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "True True True\n" * 4, ""), collect)
+
     def test_a_fork_while_a_thread_waits(self):
         done = self.run_python("""
 l = penstock.load(ends.SLOW, cache="")

@@ -55,6 +55,7 @@ class Calls:
     def __init__(self) -> None:
         self._threads: set[int] = set()
         self._interrupt: BaseException | None = None
+        self.readers: list[Any] = [] # which the library calls as long as the session
 
     def here(self) -> bool:
         """True in such a call."""
@@ -75,7 +76,8 @@ class Calls:
             finally:
                 self._threads.discard(thread)
             return 0
-        return _c.ReadRow(read)
+        self.readers.append(_c.ReadRow(read))
+        return self.readers[-1]
 
     def reraise(self) -> None:
         """Raises what interrupted a call in the caller's thread, if anything, once."""
@@ -95,7 +97,7 @@ class Table(_c.OfThisProcess):
         self._encoded: dict[str, bytes] = {}
 
     def fill(self, place: Any, uses: Callable[[str], bool], calls: Calls) -> None:
-        """Writes a pst_external_table that lives as long as this and its `read`, for a pipeline that may use these columns."""
+        """Writes a pst_external_table that lives as long as this and `calls`, for a pipeline that may use these columns."""
         place.length, place.read, place.any_thread = self.length, calls.reader(self._row), self.any_thread
 
     def __len__(self) -> int:

@@ -2,6 +2,7 @@
 """Sessions that run compiled pipelines."""
 from __future__ import annotations
 
+import _thread
 import array
 import atexit
 import contextlib
@@ -24,6 +25,11 @@ from .program import Program, is_bundle, read_source
 
 _open_loaders: "weakref.WeakSet[Loader]" = weakref.WeakSet()
 
+#: Locks that are held while sessions of loaders that nobody closed end on threads of their own.
+_endings: set[Any] = set()
+#: What threads of sessions read that could not be ended.
+_abandoned: list[Any] = []
+
 #: Nanoseconds of a wait before Python checks for Ctrl-C.
 _LOOK_NS = 50_000_000
 
@@ -33,12 +39,17 @@ def _close_all() -> None:
     # A session's threads must not run on while the interpreter is taken down.
     for loader in list(_open_loaders):
         loader.close()
+    while _endings:
+        for ending in list(_endings):
+            with ending:
+                pass
 
 
 def _after_fork() -> None:
     # A thread that held a lock is not there in the child.
     for loader in list(_open_loaders):
         loader._renew_locks()
+    _endings.clear()
 
 
 if hasattr(os, "register_at_fork"):
@@ -244,13 +255,13 @@ class Loader(_c.OfThisProcess):
         tables = (_c.ExternalTable * len(self._tables))()
         for place, table in zip(tables, self._tables):
             table.fill(place, self.program.names_column, self._calls)
-        self._readers = [place.read for place in tables] # and with them what they call
         options = _c.SessionOptions(
             size=ctypes.sizeof(_c.SessionOptions), parameters=values, parameter_count=len(values), columns=columns,
             column_count=len(columns), allowed_folders=self._allowed, allowed_folder_count=len(self._allowed),
             tables=tables, table_count=len(tables), **self._options)
         if self._asked is not None:
             options.next_rows, options.ask_again = self._asked.callback, True
+        self._process = os.getpid()
         status = _c.library.session_open(self.program._handle, byref(options), byref(self._session))
         if status != _c.OK:
             message = self._error()
@@ -258,7 +269,6 @@ class Loader(_c.OfThisProcess):
             self._session = c_void_p()
             self._calls.reraise()
             raise SessionError(message)
-        self._process = os.getpid()
         if found := _c.decode(_c.library.session_warnings(self._session)):
             warnings.warn(found.rstrip(), stacklevel=4)
         self._info = self._read_info()
@@ -566,8 +576,16 @@ class Loader(_c.OfThisProcess):
         self.close()
 
     def __del__(self) -> None:
-        if getattr(self, "_session", None) or getattr(self, "_ending", None):
+        # Garbage is collected anywhere: in a data set, on a thread that the end of the session waits for, or while somebody holds what
+        # a data set waits for.
+        session = getattr(self, "_session", None) or getattr(self, "_ending", None)
+        if not session:
+            return
+        if not self._calls.readers:
             self.close()
+        elif self._process == os.getpid():
+            self._session, self._ending, self._closing = c_void_p(), None, True
+            _end_elsewhere(session, [self._calls, self._tables, self._columns, self._asked])
 
     def _repr_png_(self) -> bytes | None:
         # Notebooks show this.
@@ -580,6 +598,28 @@ class Loader(_c.OfThisProcess):
 def _after(epoch: int) -> int:
     """The number of the next epoch: behind the greatest of 32 bits comes 0, as in the library."""
     return (epoch + 1) % (1 << 32)
+
+
+def _end_elsewhere(session: Any, kept: list[Any]) -> None:
+    """Ends a session on a thread of its own, without a wait; `kept` is what its threads read."""
+    _c.library.session_cancel(session)
+    ending = _thread.allocate_lock()
+
+    def end() -> None:
+        try:
+            _c.library.session_close(session)
+        finally:
+            kept.clear()
+            _endings.discard(ending)
+            ending.release()
+
+    ending.acquire()
+    _endings.add(ending)
+    try:
+        _thread.start_new_thread(end, ()) # threading's would take locks, which this thread may hold
+    except RuntimeError: # there is no thread any more
+        _endings.discard(ending)
+        _abandoned.append(kept)
 
 
 class _Asked:
