@@ -79,6 +79,7 @@ class Loading(unittest.TestCase):
             batch = next(iter(loader))
             square, table = batch
             self.assertEqual(batch.keys(), ["square", "table"])
+            self.assertEqual([key in batch for key in ("square", "table", "cube", 0, table, None)], [True, True] + 4 * [False])
             self.assertEqual((table.name, table.axes, table.shape, table.dtype), ("table", ("n", "k"), (8, 4), "f32"))
             self.assertEqual(list(dict(batch)), ["square", "table"])
             values = numpy.array(batch.rows)

@@ -190,6 +190,10 @@ class _Outputs(_c.OfThisProcess):
     def __len__(self) -> int:
         return len(self._names)
 
+    def __contains__(self, name: object) -> bool:
+        """True for the name of an output, as of a mapping."""
+        return isinstance(name, str) and name in self._names
+
     def keys(self) -> list[str]:
         """The names of the outputs; with it ``dict(batch)`` works."""
         return list(self._names)
