@@ -154,7 +154,9 @@ pipeline sounds() {
     def test_what_goes_wrong_is_a_bad_sample(self):
         def raises(row):
             raise KeyError("gone")
-        wrong = {"KeyError: 'gone' (dataset.py:": raises, "ValueError: 1 values for the columns data, label": lambda row: (b"",),
+        def tells_much(row):
+            raise ValueError("x" * 10 ** 6)
+        wrong = {f"ValueError: {'x' * 988} ... (dataset.py:": tells_much, "KeyError: 'gone' (dataset.py:": raises, "ValueError: 1 values for the columns data, label": lambda row: (b"",),
                  "TypeError: an image is bytes, a path, an image of Pillow's, or u8 pixels, not f32 of [10, 12, 3]":
                      lambda row: (pixels(row).astype(numpy.float32), row),
                  "TypeError: an image of mode F has no 8-bit pixels": lambda row: (Image.new("F", (12, 10)), row),

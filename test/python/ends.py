@@ -246,7 +246,7 @@ print("the loader was closed" in met, met <= {"the loader is closed", "the loade
         """At each line of the functions that hold a lock."""
         Loader = penstock.loader.Loader
         calls = {Loader._next: lambda: next(batches), Loader._begin: lambda: loader.set_epoch(1), Loader._read_info: lambda: loader.info,
-                 Loader._bad_from: lambda: loader.bad_samples(), Loader._end: lambda: loader.close(), Loader.sample: lambda: loader.sample(0),
+                 Loader.bad_samples: lambda: loader.bad_samples(), Loader._end: lambda: loader.close(), Loader.sample: lambda: loader.sample(0),
                  Loader.state_dict: lambda: loader.state_dict(), Loader.load_state_dict: lambda: loader.load_state_dict(state)}
         inside, ran = [], []
         def handler():

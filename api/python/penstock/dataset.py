@@ -264,10 +264,16 @@ def as_tables(dataset: Any) -> list[Table]:
     return [one if isinstance(one, Table) else from_dataset(one) for one in several]
 
 
+#: Characters of what was raised that a record has.
+_MOST_REASON = 1000
+
+
 def _reason(error: BaseException) -> str:
     """`KeyError: 'x' (data.py:31)`: what was raised, and where in the caller's code."""
     places = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != __file__]
     text = "".join(traceback.format_exception_only(type(error), error)).strip().replace("\0", " ")
+    if len(text) > _MOST_REASON: # the records of bad samples are kept
+        text = text[:_MOST_REASON] + " ..."
     return f"{text} ({os.path.basename(places[-1].filename)}:{places[-1].lineno})" if places else text
 
 

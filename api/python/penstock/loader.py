@@ -509,15 +509,11 @@ class Loader(_c.OfThisProcess):
             return _values(numbers)
 
     def bad_samples(self) -> list[BadSample]:
-        """The samples that could not be used so far."""
-        return self._bad_from(0)
-
-    def _bad_from(self, first: int) -> list[BadSample]:
-        found, count = ctypes.POINTER(_c.BadSample)(), ctypes.c_size_t()
+        """The samples that could not be used so far, of batches that were delivered; of more than 65,536 the last ones."""
         with self._told() as session:
-            _c.library.session_bad_samples(session, byref(found), byref(count))
+            found, count = _bad_of(session)
             return [BadSample(b.epoch, b.position, b.row, _c.decode(b.name), _c.decode(b.reason), b.substitute)
-                    for b in (found[i] for i in range(first, count.value))]
+                    for b in (found[i] for i in range(count))]
 
     # --- the end --------------------------------------------------------------
 
@@ -593,6 +589,13 @@ class Loader(_c.OfThisProcess):
 
     def __repr__(self) -> str:
         return f"<penstock.Loader {self.program.name}: batches of {self.batch_size}>"
+
+
+def _bad_of(session: Any) -> tuple[Any, int]:
+    """The library's records of bad samples, and how many there are."""
+    found, count = ctypes.POINTER(_c.BadSample)(), ctypes.c_size_t()
+    _c.library.session_bad_samples(session, byref(found), byref(count))
+    return found, count.value
 
 
 def _after(epoch: int) -> int:

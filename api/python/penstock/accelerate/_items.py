@@ -46,7 +46,7 @@ class ItemSession:
         self.session.begin(epoch)
         self.rows.items.clear()
         self.given = self.taken = 0
-        self.epoch, self.bad = epoch, len(self.session.bad_from(0))
+        self.epoch = epoch
 
     def push(self, items: Sequence[Any], size: tuple[int, int] = (512, 512)) -> None:
         """Says the next images, or rows of an image and numbers; any number of them. `size` is that of the first."""
@@ -67,5 +67,4 @@ class ItemSession:
             self.taken += len(parts[-1])
         for number in range(first, self.taken):
             del self.rows.items[number]
-        bad = any(bad.epoch == self.epoch and first <= bad.position < self.taken for bad in self.session.bad_from(self.bad))
-        return parts[0] if len(parts) == 1 else torch.cat(parts), not bad
+        return parts[0] if len(parts) == 1 else torch.cat(parts), not self.session.bad_behind(self.epoch, first)

@@ -52,7 +52,6 @@ class PipelineIterator(_BaseDataLoaderIter):
         self._begun += 1
         self._epoch = epoch_number(self._base_seed, self._begun)
         self._session.begin(self._epoch)
-        self._bad = len(self._session.bad_from(0))
         self._asked: collections.deque[tuple[Any, list[Any]]] = collections.deque()
         self._position = self._number = 0
         self._ended = False
@@ -138,8 +137,7 @@ class PipelineIterator(_BaseDataLoaderIter):
     def _bad_within(self, first: int, count: int) -> set[int]:
         """The samples of the batch whose files could not be used: Pillow may know better, and else it says what is wrong."""
         assert self._session is not None
-        found = self._session.bad_from(self._bad)
-        return {bad.position - first for bad in found if bad.epoch == self._epoch and 0 <= bad.position - first < count}
+        return {position - first for position in self._session.bad_behind(self._epoch, first) if position - first < count}
 
     def _original(self, indices: Sequence[Any]) -> Any:
         with self._workers.of(self._number):

@@ -10,7 +10,7 @@ import numpy
 
 from .. import _c
 from ..errors import SessionError
-from ..loader import BadSample, Loader
+from ..loader import Loader, _bad_of
 from ..outputs import Batch
 
 
@@ -45,9 +45,16 @@ class PushedLoader(Loader):
         assert batch is not None # epochs end where nothing is pushed
         return batch
 
-    def bad_from(self, count: int) -> list[BadSample]:
-        """The samples that could not be used, behind the first `count` of them."""
-        return self._bad_from(count)
+    def bad_behind(self, epoch: int, first: int) -> set[int]:
+        """Positions of the epoch that goes on, from `first` on, whose samples could not be used. Records are in the order of
+        delivery, and only the last ones are kept: they are read from the end."""
+        positions: set[int] = set()
+        with self._told() as session:
+            found, count = _bad_of(session)
+            while count and found[count - 1].epoch == epoch and found[count - 1].position >= first:
+                count -= 1
+                positions.add(found[count].position)
+        return positions
 
 
 def epoch_number(*parts: int) -> int:
