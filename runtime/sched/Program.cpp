@@ -285,8 +285,10 @@ Status Program::takeBatches(const SessionOptions &options) {
   const int64_t size = byLength ? std::max<int64_t>(byLength->largest(), 1)
                                 : batchNumber(*layout, block, batch.size, batch.size_slot);
   if (size <= 0 || size > maxBatch)
-    return Error{Code::InvalidArgument,
-                 "the batch has " + std::to_string(size) + " samples; it needs at least 1"};
+    return Error{
+        Code::InvalidArgument,
+        "the batch has " + std::to_string(size) + " samples; it " +
+            (size <= 0 ? "needs at least 1" : "may have at most " + std::to_string(maxBatch))};
   globalBatch = batch.global ? size : size * int64_t(options.world);
   auto ranks = RankLayout::make(globalBatch, options.rank, options.world);
   if (!ranks)

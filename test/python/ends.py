@@ -463,7 +463,7 @@ print(found == list(range(60)) * 5, times > 20)
             next(iter(loader))
             calls = (loader.state_dict, loader.statistics, loader.bad_samples, lambda: loader.info, lambda: loader.classes,
                      lambda: loader.sample(0), lambda: loader.set_epoch(3), lambda: loader.load_state_dict({"penstock": "x"}),
-                     lambda: loader.row_text(0), lambda: loader.transfer, lambda: iter(loader))
+                     lambda: loader.row_text(0), lambda: loader.transfer, lambda: iter(loader), lambda: len(loader))
             loader._turn.acquire(), loader._lock.acquire(), loader._telling.acquire() # as a thread that is not in the child
             child = os.fork()
             if child == 0:

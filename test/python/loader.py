@@ -5,6 +5,7 @@ import dis
 import gc
 import io
 import os
+import pathlib
 import pickle
 import sys
 import tempfile
@@ -652,6 +653,42 @@ hint: its fields are x""")
         for row, error in ((1.7, TypeError), (2 ** 64 + 3, OverflowError)):
             with numbers(rows=lambda epoch: [[row]]) as loader, self.assertRaisesRegex(error, "rows are integers of 64 bits"):
                 list(loader)
+
+    def test_options_of_another_kind(self):
+        for use, kind, said in (
+                (lambda: loader.set_epoch(0, per_rank=10 ** 12), penstock.SessionError,
+                 "the batch has 1000000000000 samples; it may have at most 4294967296"),
+                (lambda: loader.set_epoch(0, per_rank=0), penstock.SessionError, "the batch has 0 samples; it needs at least 1"),
+                (lambda: loader.set_epoch(0, per_rank=None), TypeError, "parameter `per_rank` is None, which is no value of the language"),
+                (lambda: numbers(parameters={"values": None}), TypeError, "parameter `values` is None"),
+                *((lambda name=name: numbers(**{name: ""}), ValueError, f"{name} is empty; leave it out where there is none")
+                  for name in ("pipeline", "target", "gpu", "transfer")),
+                *((lambda source=source: penstock.load(source), TypeError, "a pipeline is a path or its text, a str or an os.PathLike, not "
+                   + name) for source, name in ((b"pipe 1\n", "bytes"), (None, "NoneType"), (3, "int"))),
+                *((lambda state=state: loader.load_state_dict(state), penstock.SessionError, "this is not the state of a session: that is what "
+                   "state_dict\\(\\) gives, a mapping with a text for `penstock`") for state in ({}, "x", None, {"penstock": None})),
+                (lambda: numbers(without="fusion"), penstock.CompileError, "^error: unknown pass `fusion`\nhint: [^\n]*$")):
+            with numbers() as loader, self.subTest(said), self.assertRaisesRegex(kind, said):
+                use()
+
+    def test_one_text_for_several(self):
+        with tempfile.TemporaryDirectory() as folder:
+            os.makedirs(f"{folder}/photos/a")
+            os.mkdir(f"{folder}/e")
+            for i in range(2):
+                with open(f"{folder}/e/{i}.ppm", "wb") as file:
+                    file.write(b"P6 1 1 255\n\0\0\0")
+                os.symlink(f"{folder}/e/{i}.ppm", f"{folder}/photos/a/{i}.ppm")
+            text = """pipe 1
+pipeline files(root: path) {
+  for row in image_folder(root)
+  batch 2 per rank last keep { output x: u8[n, h = 1, w = 1, c] = row.data |> decode(rgb) }
+}
+"""
+            for allowed in (f"{folder}/e", pathlib.Path(folder, "e"), [f"{folder}/e"]):
+                with penstock.load(text, root=f"{folder}/photos", allowed_folders=allowed, without="fuse", cache="") as loader:
+                    self.assertEqual([batch.count for batch in loader], [2])
+            penstock.compile_bundle(text, f"{folder}/files.pstk", targets="x86-64-v2", cache="")
 
     def test_texts_do_not_end_at_a_nul(self):
         with self.assertRaisesRegex(ValueError, "has a NUL character in it"):

@@ -183,6 +183,15 @@ class Ops(unittest.TestCase):
         self.assertGreater(len({str(draw(key)) for key in range(8)}), 4)
         with self.assertRaisesRegex(TypeError, "random_crop is random: give a `key=`"):
             ops.random_crop(IMAGE, 8)
+        with self.assertRaisesRegex(ValueError, "key is 18446744073709551616; it is -9223372036854775808 to"):
+            draw(2 ** 64)
+
+    def test_lists_are_constants_and_not_tensors(self):
+        for call in (lambda: ops.resize(IMAGE.tolist(), 4, 4), lambda: ops.normalize(IMAGE.tolist(), "imagenet"),
+                     lambda: ops.flip(IMAGE.tolist(), "w")):
+            with self.assertRaisesRegex(TypeError, r"takes other arguments:\n[^\[]*\[(.|\n)*hint: a tensor is an array, numpy.array\(list\)") as raised:
+                call()
+            self.assertLess(len(str(raised.exception)), 600)
 
     def test_mistakes(self):
         with self.assertRaisesRegex(AttributeError, "the library has no function `resise`"):

@@ -259,16 +259,26 @@ def encode(value: Any) -> bytes:
 
 def encode_parameters(values: dict[str, Any]) -> Any:
     """An array of pst_parameter, each value in the language's spelling."""
-    def text(value: Any) -> bytes:
+    def text(name: str, value: Any) -> bytes:
         if isinstance(value, bool):
             return b"true" if value else b"false"
+        if value is None:
+            raise TypeError(f"parameter `{name}` is None, which is no value of the language; leave it out for its default")
         return encode(value)
-    return (Parameter * len(values))(*[Parameter(encode(name), text(value)) for name, value in values.items()])
+    return (Parameter * len(values))(*[Parameter(encode(name), text(name, value)) for name, value in values.items()])
 
 
 def encode_texts(values: Any) -> Any:
-    """An array of char pointers."""
-    return (c_char_p * len(values))(*[encode(value) for value in values])
+    """An array of char pointers, for texts or paths, or a single one."""
+    several = [values] if isinstance(values, (str, bytes, os.PathLike)) else list(values)
+    return (c_char_p * len(several))(*[encode(value) for value in several])
+
+
+def encode_option(name: str, value: Any) -> bytes | None:
+    """A text that may be left out, and is not empty."""
+    if value is not None and not encode(value):
+        raise ValueError(f"{name} is empty; leave it out where there is none")
+    return None if value is None else encode(value)
 
 
 def integer(name: str, value: Any, kind: Any, least: int | None = None) -> int:

@@ -71,7 +71,7 @@ def load(source: str | os.PathLike[str], *, pipeline: str | None = None, paramet
          columns: Mapping[str, Any] | None = None, seed: int | None = None, epoch: int = 0, rank: int = 0,
          world: int = 1, threads: int = 0, ranks_here: int = 1, prefetch: int = 2, memory_budget: int = 0,
          held: str = "grow", last: str | None = None, rows: Callable[[int], Iterable[Sequence[int]]] | None = None,
-         on_error: float | str | None = None, allowed_folders: Iterable[str | os.PathLike[str]] = (),
+         on_error: float | str | None = None, allowed_folders: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] = (),
          dataset: Any = None, cache: str | os.PathLike[str] | None = None, target: str | None = None, without: Iterable[str] = (),
          gpu: str | None = None, transfer: str | None = None, machine: str | os.PathLike[str] | Mapping[str, Any] | None = None,
          device: int | str = 0, **values: Any) -> Loader:
@@ -96,11 +96,11 @@ def load(source: str | os.PathLike[str], *, pipeline: str | None = None, paramet
                      batches of row numbers, of at most the batch size each. It is asked for a few batches ahead, in
                      the thread that waits
     on_error         share of bad samples that may be substituted, or "fail"; None: what the pipeline says
-    allowed_folders  folders that links in the data may lead to
+    allowed_folders  folders that links in the data may lead to, or one
     dataset          what each `external_source` of the pipeline reads: `from_dataset(ds)`, or a data set as it takes it; a list
                      of them where there are several, that of ``for`` first
     cache            folder of the compile cache; None: the user's, "": none
-    target, without  instruction set ("x86-64-v3" ...) and optimising passes to leave out, as `penstock compile`
+    target, without  instruction set ("x86-64-v3" ...) and optimising passes to leave out (or one), as `penstock compile`
     gpu              run kernels on a GPU: "native", this machine's, or what to compile for ("sm_80,sm_90"). Outputs come back
                      to the host's memory unless they stand `on gpu`
     transfer         what crosses to the GPU: "pixels" (None), as decoded; "planes", JPEG files as luma and chroma, half of the bytes;
@@ -115,7 +115,7 @@ def load(source: str | os.PathLike[str], *, pipeline: str | None = None, paramet
     Raises CompileError, SessionError, and OSError where the file cannot be read."""
     given = {**(parameters or {}), **values}
     if is_bundle(source):
-        if pipeline or target or gpu or transfer or machine or list(without):
+        if pipeline or target or gpu or transfer or machine or len(_c.encode_texts(without)):
             raise CompileError(f"{os.fspath(source)} is compiled: `pipeline`, `target`, `without`, `gpu`, `transfer` and `machine` do not "
                                "apply to a bundle")
         program = Program.of_bundle(source, given)
@@ -151,7 +151,7 @@ class Loader(_c.OfThisProcess):
                  epoch: int = 0, rank: int = 0, world: int = 1, threads: int = 0, ranks_here: int = 1, prefetch: int = 2,
                  memory_budget: int = 0, held: str = "grow", last: str | None = None,
                  rows: Callable[[int], Iterable[Sequence[int]]] | None = None, on_error: float | str | None = None,
-                 allowed_folders: Iterable[str | os.PathLike[str]] = (), samples_only: bool = False, dataset: Any = None,
+                 allowed_folders: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] = (), samples_only: bool = False, dataset: Any = None,
                  device: int | str = 0):
         #: The compiled pipeline.
         self.program = program
@@ -191,7 +191,7 @@ class Loader(_c.OfThisProcess):
             "held": _c.HELD_GROW if held == "grow" else _c.HELD_ERROR, "last": LAST[last], "samples_only": samples_only,
             "seed": None if seed is None else ctypes.pointer(ctypes.c_int64(_c.integer("seed", seed, ctypes.c_int64))),
             "on_error": None if share is None else ctypes.pointer(ctypes.c_double(float(share)))}
-        self._allowed = _c.encode_texts(list(allowed_folders))
+        self._allowed = _c.encode_texts(allowed_folders)
         self._open()
         _open_loaders.add(self)
 
@@ -315,6 +315,8 @@ class Loader(_c.OfThisProcess):
 
     def __len__(self) -> int:
         """Batches of an epoch. Where `rows` says which come, that is not known."""
+        if self._process != os.getpid(): # a closed loader may tell
+            self._live()
         if self._info["batches_per_epoch"] < 0:
             raise TypeError("how many batches there are is known to who gives the rows")
         return self._info["batches_per_epoch"]
@@ -462,9 +464,11 @@ class Loader(_c.OfThisProcess):
 
     def load_state_dict(self, state: Mapping[str, str]) -> None:
         """The next ``for`` goes on where `state_dict` was taken. Another pipeline's state is an error."""
-        text = _c.encode(state["penstock"])
+        text = state.get("penstock") if isinstance(state, Mapping) else None
+        if not isinstance(text, str):
+            raise SessionError("this is not the state of a session: that is what state_dict() gives, a mapping with a text for `penstock`")
         with self._alone():
-            if _c.library.session_restore(self._live(), text) != _c.OK:
+            if _c.library.session_restore(self._live(), _c.encode(text)) != _c.OK:
                 raise SessionError(self._error())
             self._resumed = self._started = True
             info = self._read_info()

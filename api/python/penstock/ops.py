@@ -91,8 +91,8 @@ class _Signature:
         if isinstance(value, numpy.ndarray):
             element = declared.partition("[")[0]
             return "[" in declared and (element == _element(value) or (element == "E" and _element(value) in self.elements))
-        if "[" in declared:
-            return isinstance(value, list)
+        if "[" in declared: # a constant, which has an element type of its own
+            return isinstance(value, list) and not declared.startswith("E[") and _depth(value) == len(_axes_of(declared, set()))
         if declared == "axes":
             return isinstance(value, str) or (isinstance(value, (list, tuple)) and all(isinstance(name, str) for name in value))
         if declared == "range":
@@ -100,6 +100,10 @@ class _Signature:
         if declared in ("int", "bool", "i64"):
             return isinstance(value, (int, numpy.integer))
         return not isinstance(value, (tuple, list, dict))
+
+
+def _depth(value: Any) -> int:
+    return 1 + max(map(_depth, value), default=0) if isinstance(value, list) else 0
 
 
 def _split(text: str) -> Iterator[str]:
@@ -271,7 +275,11 @@ def _program(text: str, name: str) -> Program:
 
 def _call(name: str, arguments: tuple[Any, ...], named: dict[str, Any], key: int | None, axes: str | None) -> Any:
     signatures = [_Signature(entry["module"], text) for entry in _functions()[name] for text in entry["signatures"]]
-    failure: Exception = TypeError(f"{name} takes other arguments:\n" + "\n".join(s.text for s in signatures))
+    if key is not None:
+        _c.integer("key", key, ctypes.c_int64)
+    lists = any(isinstance(value, list) for value in (*arguments, *named.values()))
+    failure: Exception = TypeError(f"{name} takes other arguments:\n" + "\n".join(s.text for s in signatures) +
+                                   ("\nhint: a tensor is an array, numpy.array(list); a list is a constant" if lists else ""))
     for signature in signatures:
         bound = signature.bind(arguments, named)
         if bound is None:

@@ -127,12 +127,12 @@ def _options(parameters: Mapping[str, Any], pipeline: str | None, cache: str | o
              target: str | None, without: Iterable[str], check_only: bool = False,
              gpu: str | None = None, transfer: str | None = None,
              machine: str | os.PathLike[str] | Mapping[str, Any] | None = None) -> _c.CompileOptions:
-    given, disabled = _c.encode_parameters(dict(parameters)), _c.encode_texts(list(without))
+    given, disabled = _c.encode_parameters(dict(parameters)), _c.encode_texts(without)
     return _c.CompileOptions(
-        size=ctypes.sizeof(_c.CompileOptions), pipeline=pipeline and _c.encode(pipeline), parameters=given,
+        size=ctypes.sizeof(_c.CompileOptions), pipeline=_c.encode_option("pipeline", pipeline), parameters=given,
         parameter_count=len(given), disabled_passes=disabled, disabled_pass_count=len(disabled),
-        target=target and _c.encode(target), cache_folder=None if cache is None else _c.encode(cache),
-        check_only=check_only, gpu=gpu and _c.encode(gpu), transfer=transfer and _c.encode(transfer),
+        target=_c.encode_option("target", target), cache_folder=None if cache is None else _c.encode(cache),
+        check_only=check_only, gpu=_c.encode_option("gpu", gpu), transfer=_c.encode_option("transfer", transfer),
         machine=_machine_text(machine))
 
 
@@ -155,7 +155,7 @@ def compile_bundle(source: str | os.PathLike[str], path: str | os.PathLike[str],
     text, file_name = read_source(source)
     options = _options({**(parameters or {}), **values}, pipeline, cache, None, without, gpu=gpu, transfer=transfer,
                        machine=machine)
-    names = _c.encode_texts(list(targets))
+    names = _c.encode_texts(targets)
     program, handle = Program.__new__(Program), c_void_p()
     program._take(_c.library.compile_bundle(text, len(text), os.fsencode(file_name), byref(options), names, len(names),
                                             _c.encode(path), byref(handle)), handle)
@@ -163,6 +163,8 @@ def compile_bundle(source: str | os.PathLike[str], path: str | os.PathLike[str],
 
 def is_bundle(source: str | os.PathLike[str]) -> bool:
     """True if `load` has nothing to compile: a path that ends in .pstk."""
+    if not isinstance(source, (str, os.PathLike)):
+        raise TypeError(f"a pipeline is a path or its text, a str or an os.PathLike, not {type(source).__name__}")
     return not (isinstance(source, str) and "\n" in source) and os.fspath(source).endswith(".pstk")
 
 
