@@ -484,8 +484,8 @@ typedef struct pst_session_options {
   int32_t prefetch;       /* batches in the making or ready; 0: 2 */
   int32_t fetch_threads;  /* 0: chosen */
   uint64_t memory_budget; /* bytes of host memory for the fixed part; 0: no limit */
-  /* Fraction of bad samples allowed per rank and epoch, in place of the
-   * pipeline's; negative: fail at the first. NULL: the pipeline's. */
+  /* Fraction of bad samples allowed per rank and epoch, in place of the pipeline's, rounded down,
+   * but to one at least unless it is 0; negative: fail at the first. NULL: the pipeline's. */
   const double *on_error;
   pst_device device;
   int32_t device_number;
