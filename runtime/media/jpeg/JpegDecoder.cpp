@@ -233,9 +233,10 @@ void JpegDecoder::Impl::run(const Request &request) {
   if (cinfo.image_width != info.width || cinfo.image_height != info.height ||
       cinfo.num_components != info.components)
     ERREXIT(&cinfo, JERR_SOF_DUPLICATE); // the two parsers disagree
-  // With several scans nobody can tell how many are missing at the end. Pillow
-  // refuses such files too.
-  if (hasSeveralScans(cinfo) && !request.endSeen)
+  // With several scans nobody can tell how many are missing at the end, and an arithmetic decoder
+  // takes what is missing for zeros, without a warning: encoders leave zeros out at the end.
+  // Pillow refuses such files too.
+  if (!request.endSeen && (cinfo.arith_code || hasSeveralScans(cinfo)))
     failTruncated();
   start(request);
   if (request.planes)

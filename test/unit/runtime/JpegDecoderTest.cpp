@@ -348,6 +348,16 @@ TEST_F(Damage, ButForSeveralScansItIs) {
   }
 }
 
+TEST_F(Damage, AndForArithmeticCoding) {
+  recipe.arithmetic = true;
+  auto cut = randomJpeg(recipe, 160, 160, random);
+  cut.resize(cut.size() - 2);
+  for (Region region : {Region{0, 0, 160, 160}, Region{0, 0, 8, 8}})
+    EXPECT_EQ(decode(cut, region, stats).error().message,
+              "truncated JPEG: it ends after " + std::to_string(cut.size()) +
+                  " bytes (premature end of JPEG file)");
+}
+
 TEST_F(Damage, BytesBehindTheImageAreIgnored) {
   auto longer = file;
   longer.insert(longer.end(), 5000, 0x41);
@@ -504,9 +514,11 @@ TEST(JpegFuzz, MutatedFilesNeverCrash) {
 
 TEST(JpegFuzz, EveryTruncationIsAnError) {
   std::mt19937 random(3);
-  for (bool progressive : {false, true}) {
-    JpegRecipe recipe{
-        .name = "420", .factors = {{{2, 2}, {1, 1}, {1, 1}}}, .progressive = progressive};
+  for (int kind = 0; kind < 6; ++kind) {
+    JpegRecipe recipe{.name = "420", .factors = {{{2, 2}, {1, 1}, {1, 1}}}};
+    recipe.progressive = kind % 2;
+    recipe.arithmetic = kind / 2 >= 1;
+    recipe.restartInterval = kind / 2 == 2 ? 2 : 0;
     auto file = randomJpeg(recipe, 40, 40, random);
     JpegDecoder decoder;
     std::vector<uint8_t> out(40 * 40 * 3);
