@@ -263,6 +263,28 @@ class Formats(unittest.TestCase):
             self.assertIsInstance(found, str, f"byte {at}")
             self.assertRegex(found, "PNG")
 
+    def test_png_checksum_of_the_pixels(self):
+        """zlib's own, wherever it lies among chunks and pieces that are read, with checksums of chunks that are right."""
+        for colour, depth, interlaced, size, kind in ((2, 8, 0, 40, "rgb"), (3, 4, 0, 40, "rgb"), (2, 8, 1, 40, "rgb"), (0, 16, 0, 40, "gray16"),
+                                                      (2, 16, 1, 40, "rgb16"), (2, 8, 0, 90, "rgb"), (6, 8, 1, 90, "rgb"), (2, 8, 0, 1, "rgb")):
+            data = png(self.rng, size, size, colour, depth, bool(interlaced))
+            start = data.index(b"IDAT") - 4
+            stream = data[start + 8:-16]
+            head = data[:start]
+            ends = [len(stream) - n for n in range(6)] + [100, 8192, 8193, 8196]
+            for cut in sorted(cut for cut in ends if 0 < cut <= len(stream)):
+                for wrong in (False, True):
+                    body = stream[:-1] + bytes([stream[-1] ^ wrong])
+                    whole = head + b"".join(chunk(b"IDAT", part) for part in (body[:cut], b"", body[cut:])) + chunk(b"IEND")
+                    what = f"{colour}, {depth}, {interlaced}, {len(stream)} bytes, cut at {cut}"
+                    if not wrong:
+                        self.assertNotIsInstance(self.decode(whole, kind), str, what)
+                        continue
+                    if cut == len(stream):  # else Pillow may stop before it
+                        self.assertRaises(Exception, Image.open(io.BytesIO(whole)).load)
+                    self.assertEqual(self.decode(whole, kind), "damaged PNG: IDAT stream error", what)
+                    self.assertEqual(self.decode(whole, kind, (size - 1, 0, 1, 1)), "damaged PNG: IDAT stream error", what)
+
     def test_png_truncation_does_not_depend_on_the_region(self):
         for interlaced in (False, True):
             data = png(self.rng, 40, 40, 2, 8, interlaced, pieces=3)
@@ -291,6 +313,18 @@ class Formats(unittest.TestCase):
                 (data[:20], "truncated PNG: it ends after 20 bytes, inside its header"),
         ):
             self.assertEqual(self.decode(broken), message)
+
+    def test_jpeg_with_arithmetic_coding_that_is_cut_off(self):
+        picture(self.rng, 60, 90).save(os.path.join(self.folder, "whole.ppm"))
+        for options in (["-sample", "2x2"], ["-sample", "1x1"], ["-restart", "1"], ["-progressive"], ["-grayscale"]):
+            data = subprocess.run(["cjpeg", "-arithmetic", *options, os.path.join(self.folder, "whole.ppm")],
+                                  stdout=subprocess.PIPE, check=True).stdout
+            self.assertNotIsInstance(self.decode(data), str)
+            for size in (*range(0, len(data), 7), len(data) - 2, len(data) - 1):
+                with self.assertRaises(Exception):
+                    Image.open(io.BytesIO(data[:size])).load()
+                for region in ((0, 0, 0, 0), (0, 0, 1, 1)):
+                    self.assertIsInstance(self.decode(data[:size], region=region), str, f"{options}, {size} bytes, {region}")
 
     def test_webp(self):
         for mode in ("RGB", "RGBA"):

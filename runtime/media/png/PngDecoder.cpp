@@ -2,7 +2,7 @@
 //
 // libspng gets a stream that is made of the header, the image data and an end
 // chunk only: palette, transparency, profiles and texts never reach it, and so
-// cannot fail, be inflated or be remembered. Checksums are compared before.
+// cannot fail, be inflated or be remembered. Checksums of chunks are compared before.
 #include "runtime/media/png/PngDecoder.h"
 
 #include "runtime/media/png/PngFile.h"
@@ -19,12 +19,17 @@ namespace {
 
 struct Stream {
   const std::vector<std::span<const uint8_t>> &parts;
+  size_t firstData;
   size_t part = 0;
   size_t at = 0;
 };
 
-int readStream(spng_ctx *, void *user, void *out, size_t length) {
+// libspng compares zlib's checksum only where it is to compare those of chunks, too, when it has
+// read the first of the image data. Then it is told not to: those of the file have been compared.
+int readStream(spng_ctx *context, void *user, void *out, size_t length) {
   auto &stream = *static_cast<Stream *>(user);
+  if (stream.part > stream.firstData || (stream.part == stream.firstData && stream.at > 0))
+    spng_set_crc_action(context, SPNG_CRC_USE, SPNG_CRC_USE);
   auto *to = static_cast<uint8_t *>(out);
   while (length > 0) {
     if (stream.part == stream.parts.size())
@@ -99,8 +104,8 @@ class PngReader {
 public:
   PngReader(std::span<const uint8_t> bytes, const PngInfo &info, const PngParts &parts,
             const ImageLimits &limits, Buffer &work)
-      : size(bytes.size()), info(info), limits(limits), work(work), stream{parts.stream},
-        context(spng_ctx_new(0), &spng_ctx_free) {}
+      : size(bytes.size()), info(info), limits(limits), work(work),
+        stream{parts.stream, parts.firstData}, context(spng_ctx_new(0), &spng_ctx_free) {}
 
   /// Calls `take(y, row)` for rows 0 ... count - 1; of an interlaced file, all
   /// are decoded before.
@@ -133,7 +138,7 @@ private:
     if (!context)
       return statusOf(SPNG_EMEM, size);
     spng_set_image_limits(context.get(), info.width, info.height);
-    spng_set_crc_action(context.get(), SPNG_CRC_USE, SPNG_CRC_USE); // compared before
+    spng_set_crc_action(context.get(), SPNG_CRC_ERROR, SPNG_CRC_USE); // until readStream()
     constexpr size_t channels[] = {1, 0, 3, 1, 2, 0, 4};
     rowBytes = (uint64_t(info.width) * channels[info.colour] * info.depth + 7) / 8;
     const uint64_t bytes = rowBytes * (info.interlaced ? info.height : 1);

@@ -4,6 +4,7 @@
 #include "runtime/media/Exif.h"
 #include "runtime/media/ImageHeader.h"
 
+#include <algorithm>
 #include <cstring>
 #include <optional>
 #include <string>
@@ -72,9 +73,45 @@ bool isAllowed(uint8_t colour, uint8_t depth) {
   }
 }
 
-// Chunks that the decoder requires but does not use. It does not check their checksums.
-constexpr uint8_t anyPalette[15] = {0, 0, 0, 3, 'P', 'L', 'T', 'E'};
-constexpr uint8_t endChunk[12] = {0, 0, 0, 0, 'I', 'E', 'N', 'D'};
+// Chunks that the decoder requires but does not use.
+constexpr uint8_t anyPalette[15] = {0, 0, 0, 3,    'P',  'L',  'T', 'E', // black
+                                    0, 0, 0, 0xA7, 0x7A, 0x3D, 0xDA};
+constexpr uint8_t endChunk[12] = {0, 0, 0, 0, 'I', 'E', 'N', 'D', 0xAE, 0x42, 0x60, 0x82};
+/// Behind image data, whose checksums it does not compare.
+constexpr uint8_t noChecksum[4] = {};
+
+/// Adds the image data as chunks of their own, of which the last has what the decoder reads at
+/// once. It reads no more than the last row needs; so zlib's checksum, the last four bytes, comes
+/// with it, and zlib, which goes on as long as there is nothing to write, compares it.
+void addData(const std::vector<std::span<const uint8_t>> &bodies, PngParts &parts) {
+  constexpr size_t readAtOnce = 8192, most = size_t(1) << 30;
+  size_t left = 0, at = 0;
+  for (const auto &body : bodies)
+    left += body.size();
+  parts.firstData = parts.stream.size() + 1;
+  for (auto body = bodies.begin(); body != bodies.end();) {
+    const size_t size = left > readAtOnce ? std::min(left - readAtOnce, most) : left;
+    const uint8_t length[4] = {uint8_t(size >> 24), uint8_t(size >> 16), uint8_t(size >> 8),
+                               uint8_t(size)};
+    auto &head = parts.heads.emplace_back();
+    std::memcpy(head.data(), length, 4);
+    std::memcpy(head.data() + 4, "IDAT", 4);
+    parts.stream.push_back(head);
+    left -= size;
+    for (size_t wanted = size; body != bodies.end();) {
+      const auto piece = body->subspan(at, std::min(wanted, body->size() - at));
+      if (!piece.empty())
+        parts.stream.push_back(piece);
+      wanted -= piece.size();
+      at += piece.size();
+      if (at < body->size())
+        break;
+      ++body;
+      at = 0;
+    }
+    parts.stream.push_back(noChecksum);
+  }
+}
 
 Status readPalette(const Chunk &chunk, Palette &palette) {
   const size_t size = chunk.body.size();
@@ -173,7 +210,7 @@ Result<PngParts> readPngParts(std::span<const uint8_t> bytes, const PngInfo &inf
   PngParts parts;
   parts.stream.push_back(bytes.first(sizeof signature));
   bool hasPalette = false, dataEnded = false;
-  size_t data = 0; // chunks of it
+  std::vector<std::span<const uint8_t>> data;
   Chunk chunk;
   size_t at = firstChunk;
   for (; chunkAt(bytes, at, chunk); at += chunk.whole.size()) {
@@ -190,32 +227,31 @@ Result<PngParts> readPngParts(std::span<const uint8_t> bytes, const PngInfo &inf
       if (info.colour == 3)
         parts.stream.push_back(anyPalette);
     } else if (chunk.type == "PLTE") {
-      if (hasPalette || data)
+      if (hasPalette || !data.empty())
         return damaged("a second palette, or one behind the image data");
       hasPalette = true;
       if (Status status = readPalette(chunk, parts.palette); !status)
         return status.error();
     } else if (chunk.type == "IDAT") {
       // As libpng and Pillow: the first run of such chunks is the image.
-      if (!dataEnded) {
-        parts.stream.push_back(chunk.whole);
-        ++data;
-      }
+      if (!dataEnded)
+        data.push_back(chunk.body);
       continue;
     } else if (!(chunk.type[0] & 0x20)) {
       return Error{Code::Unsupported,
                    "PNG with the critical chunk " + quoted(chunk) + " is not read"};
     }
-    dataEnded = data > 0;
+    dataEnded = !data.empty();
   }
   if (info.colour == 3 && !hasPalette && parts.hasEnd)
     return damaged("it has no palette");
-  // Passes on the head of a chunk that is cut off: the decoder tells how far it gets.
+  // Passes on what there is of a chunk that is cut off: the decoder tells how far it gets.
   if (!parts.hasEnd && !dataEnded && bytes.size() - at >= 8 &&
       std::memcmp(&bytes[at + 4], "IDAT", 4) == 0)
-    parts.stream.push_back(bytes.subspan(at));
-  else
-    parts.stream.push_back(endChunk);
+    data.push_back(
+        bytes.subspan(at + 8, std::min<size_t>(big32(&bytes[at]), bytes.size() - at - 8)));
+  addData(data, parts);
+  parts.stream.push_back(endChunk);
   return parts;
 }
 

@@ -7,7 +7,9 @@
 #include "runtime/media/Image.h"
 #include "runtime/media/Pixels.h"
 
+#include <array>
 #include <cstdint>
+#include <deque>
 #include <span>
 #include <vector>
 
@@ -31,6 +33,8 @@ struct PngParts {
   /// A file of the header and the image data alone, for the decoder. A colour of
   /// it is an index into `palette`, where the header says so.
   std::vector<std::span<const uint8_t>> stream;
+  size_t firstData = 0; ///< in `stream`: from here on checksums of chunks are no longer right
+  std::deque<std::array<uint8_t, 8>> heads; ///< of chunks in `stream`
   Palette palette;
   bool hasEnd = false; ///< the file goes on up to its IEND chunk
 };
