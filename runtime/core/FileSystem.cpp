@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/core/FileSystem.h"
 
+#include "runtime/core/Memory.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <climits>
@@ -117,8 +119,7 @@ Result<size_t> readSome(const RawRead &read, uint8_t *to, size_t size, std::stri
 Status readUpTo(const RawRead &read, size_t size, std::string_view path, Buffer &out) {
   out.clear();
   if (!out.resize(size))
-    return Error{Code::Limit,
-                 "no memory for " + std::to_string(size) + " bytes of " + std::string(path)};
+    return noMemory("for " + std::to_string(size) + " bytes of " + std::string(path));
   for (size_t filled = 0; filled < size;) {
     auto got = readSome(read, out.data() + filled, size - filled, path);
     if (!got)
@@ -138,9 +139,8 @@ Status readToEnd(const RawRead &read, uint64_t expectedSize, uint64_t maxBytes,
     return {Code::Limit, std::string(path) + " has " + found + " bytes, the limit is " +
                              std::to_string(maxBytes)};
   };
-  auto noMemory = [&](uint64_t size) -> Error {
-    return {Code::Limit,
-            "no memory for the " + std::to_string(size) + " bytes of " + std::string(path)};
+  auto noMemory = [&](uint64_t size) {
+    return runtime::noMemory("for the " + std::to_string(size) + " bytes of " + std::string(path));
   };
   out.clear();
   if (expectedSize > maxBytes)

@@ -13,6 +13,8 @@ namespace {
 // of a run would depend on which thread met which file.
 constexpr size_t mapFrom = size_t(1) << 18;
 
+constexpr size_t most = size_t(1) << 47; // more than there are addresses
+
 #if defined(__SANITIZE_ADDRESS__)
 constexpr bool mapLarge = false; // mapped memory has no guards
 #elif defined(__has_feature)
@@ -30,7 +32,7 @@ bool isMapped(size_t size) { return mapLarge && size >= mapFrom; }
 } // namespace
 
 uint8_t *allocateMemory(size_t size) {
-  if (size > SIZE_MAX / 2)
+  if (size > most)
     return nullptr;
   if (isMapped(size)) {
     void *bytes = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -44,6 +46,11 @@ void freeMemory(uint8_t *bytes, size_t size) {
     munmap(bytes, size);
   else
     std::free(bytes);
+}
+
+Error noMemory(std::string_view purpose) {
+  return {Code::Exhausted, "no memory " + std::string(purpose) +
+                               ": `ulimit -v`, a cgroup or the machine gives no more"};
 }
 
 } // namespace penstock::runtime

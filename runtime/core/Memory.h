@@ -3,8 +3,11 @@
 // Memory for buffers whose size follows the data.
 #pragma once
 
+#include "runtime/core/Status.h"
+
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 namespace penstock::runtime {
 
@@ -14,5 +17,9 @@ namespace penstock::runtime {
 uint8_t *allocateMemory(size_t size);
 /// Frees memory; null is allowed. Pieces of 256 KiB and more go back to the system at once.
 void freeMemory(uint8_t *bytes, size_t size);
+
+/// Returns the error of an allocation that failed, `purpose` being "to ..." or "for ...": no data
+/// is to blame, and others would fare no better.
+Error noMemory(std::string_view purpose);
 
 } // namespace penstock::runtime

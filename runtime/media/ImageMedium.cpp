@@ -72,9 +72,10 @@ Status ImageMedium::decode(const MediumInput &input, const MediumRequest &reques
   const Region stored = orientation.stored(region, uint32_t(input.numbers[media::pictureHeight]),
                                            uint32_t(input.numbers[media::pictureWidth]));
   const size_t pitch = size_t(stored.width) * pixelBytes(format);
-  uint8_t *pixels = host.take(int64_t(pitch * stored.height));
+  const auto bytes = int64_t(pitch * stored.height);
+  uint8_t *pixels = host.take(bytes);
   if (!pixels)
-    return Error{Code::Limit, "turning the image needs more memory than a sample may take"};
+    return host.refusal("turning the image", bytes);
   Status status = decoder.decodeRegion(input.bytes, format, stored, pixels, pitch, host.stats,
                                        ImageDecoder::Beside::Kept, input.checkpoints);
   if (status)

@@ -73,6 +73,8 @@ struct MediumHost {
   /// meanwhile; null and false where the sample may have no more.
   std::function<uint8_t *(int64_t bytes)> take;
   std::function<bool(uint64_t bytes)> mayHold;
+  /// Returns why `take` gave null for `what`.
+  std::function<Error(std::string_view what, int64_t bytes)> refusal = nullptr;
 };
 
 /// Decodes one kind of media. One object serves one thread, and keeps its memory

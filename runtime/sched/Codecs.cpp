@@ -57,8 +57,7 @@ Status Codecs::recompress(const Picture &picture, int64_t quality, const pst_ten
   const Scratch::Mark mark = scratch.mark();
   uint8_t *file = scratch.allocate(int64_t(room));
   if (!file)
-    return Error{Code::Limit, "compressing needs " + std::to_string(room) +
-                                  " bytes, more than a sample may take"};
+    return scratch.refusal("compressing", int64_t(room));
   auto size = jpeg.encode(picture, quality, {file, room});
   Status status;
   DecodeStats unused; // statistics count files only

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/sched/Fetcher.h"
 
+#include "runtime/core/Memory.h"
 #include "runtime/media/wave/Wave.h"
 #include "runtime/sched/Setup.h"
 
 #include <algorithm>
 #include <array>
+#include <new>
 
 namespace penstock::runtime {
 
@@ -37,6 +39,36 @@ int64_t Fetcher::fetch(Work &work, int64_t slot) {
   const auto &media = program->tree().media;
   const int64_t begin = clock.nowNs();
   uint64_t held = 0, read = 0;
+  try {
+    readAll(work, slot);
+  } catch (const std::bad_alloc &) {
+    const Error error = noMemory("to read a sample's data");
+    if (!media.empty())
+      work.media(slot, 0).status = error;
+    for (size_t i = 0; i < program->rowCount(); ++i)
+      if (program->external(i))
+        work.externalRow(slot, i).status = error;
+  }
+  for (size_t i = 0; i < media.size(); ++i) {
+    Encoded &encoded = work.media(slot, i);
+    if (!encoded.status)
+      encoded.bytes.clear();
+    held += encoded.bytesHeld();
+    read += encoded.bytesRead();
+  }
+  for (size_t i = 0; program->hasExternal && i < program->rowCount(); ++i)
+    if (program->external(i)) {
+      held += uint64_t(work.externalRow(slot, i).bytes());
+      read += uint64_t(work.externalRow(slot, i).bytes());
+    }
+  std::lock_guard guard(work.lock);
+  work.costs.add(Stage::Fetch, clock.nowNs() - begin, std::max<size_t>(1, media.size()));
+  work.costs.fetchedBytes += read;
+  return int64_t(held);
+}
+
+void Fetcher::readAll(Work &work, int64_t slot) {
+  const auto &media = program->tree().media;
   bool good = true, isPartial = false;
   for (size_t i = 0; program->hasExternal && i < program->rowCount(); ++i)
     if (const ExternalSource *table = program->external(i)) {
@@ -56,22 +88,6 @@ int64_t Fetcher::fetch(Work &work, int64_t slot) {
     for (size_t i = 0; i < media.size(); ++i)
       if (work.media(slot, i).parts())
         work.media(slot, i).status = fetchParts(work, slot, i);
-  for (size_t i = 0; i < media.size(); ++i) {
-    Encoded &encoded = work.media(slot, i);
-    if (!encoded.status)
-      encoded.bytes.clear();
-    held += encoded.bytesHeld();
-    read += encoded.bytesRead();
-  }
-  for (size_t i = 0; program->hasExternal && i < program->rowCount(); ++i)
-    if (program->external(i)) {
-      held += uint64_t(work.externalRow(slot, i).bytes());
-      read += uint64_t(work.externalRow(slot, i).bytes());
-    }
-  std::lock_guard guard(work.lock);
-  work.costs.add(Stage::Fetch, clock.nowNs() - begin, std::max<size_t>(1, media.size()));
-  work.costs.fetchedBytes += read;
-  return int64_t(held);
 }
 
 Status Fetcher::open(Work &work, int64_t slot, size_t media) {

@@ -33,6 +33,8 @@ public:
 private:
   Status open(Work &work, int64_t slot, size_t media);
   Status fetchWhole(Work &work, int64_t slot, size_t media);
+  /// Reads all that a sample needs; what fails is in the statuses of rows and media.
+  void readAll(Work &work, int64_t slot);
   /// The beginning of a file that is read in parts.
   Status openFile(Work &work, int64_t slot, size_t media);
   /// The index of a file of sound, where FFmpeg reads it. \param place  null: it has none

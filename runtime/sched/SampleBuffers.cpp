@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/sched/SampleBuffers.h"
 
+#include "runtime/core/Memory.h"
+
 #include <algorithm>
 #include <cstring>
 
@@ -92,6 +94,14 @@ uint8_t *SampleBuffers::storageFor(Work &work, int64_t slot, const BufferLayout 
     return work.memory->keptStorage(buffer.kept, slot);
   Buffer &own = work.keptBuffer(slot, buffer.kept);
   return own.resize(size_t(bytes) + 1) ? own.data() : nullptr;
+}
+
+Error SampleBuffers::refusal(const BufferLayout &buffer, std::string_view what,
+                             int64_t bytes) const {
+  if (buffer.kept < 0)
+    return scratch.refusal(what, bytes);
+  return noMemory("for the " + std::to_string(bytes) + " bytes that " + std::string(what) +
+                  " needs");
 }
 
 const pst_tensor &SampleBuffers::own(int number) const {

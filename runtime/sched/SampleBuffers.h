@@ -40,6 +40,8 @@ public:
   }
   /// Takes room for a temporary or a decoded region; null if there is none.
   uint8_t *storageFor(Work &work, int64_t slot, const BufferLayout &buffer, int64_t bytes);
+  /// Returns why storageFor() gave nothing for `what`.
+  Error refusal(const BufferLayout &buffer, std::string_view what, int64_t bytes) const;
   void bindOutputs(Work &work, int64_t slot, int stage);
   /// Returns a step's input, of this sample, a peer or all samples. Of all, it is valid until the
   /// next such call.

@@ -12,10 +12,15 @@ SampleMedia::SampleMedia(const Program &program, const ImageLimits &limits, Samp
                          Scratch &scratch, const Clock &clock, Costs &costs)
     : program(program), layout(*program.layout), tree(program.tree()), buffers(buffers),
       scratch(scratch), clock(clock), costs(costs),
-      host{limits, costs.decoded, videoCosts,
+      host{limits,
+           costs.decoded,
+           videoCosts,
            [&scratch](int64_t bytes) { return scratch.allocate(bytes); },
            [&scratch](uint64_t bytes) {
              return bytes <= uint64_t(INT64_MAX) && scratch.count(int64_t(bytes));
+           },
+           [&scratch](std::string_view what, int64_t bytes) {
+             return scratch.refusal(what, bytes);
            }},
       kinds(std::size(media::all)), inputs(tree.media.size()) {
   for (const auto &media : tree.media) {
@@ -138,8 +143,7 @@ bool SampleMedia::decodeOne(Work &work, int64_t slot, size_t number, Failure &fa
   }
   uint8_t *storage = buffers.storageFor(work, slot, buffer, where->bytes);
   if (!storage) {
-    failure = {row, "decoding needs " + std::to_string(where->bytes) +
-                        " bytes, more than a sample may take"};
+    failure = failureOf(row, buffers.refusal(buffer, "decoding", where->bytes));
     return false;
   }
   storage += where->offset;

@@ -5,10 +5,12 @@
 #include "runtime/sched/SampleRunner.h"
 
 #include "runtime/abi/scalar.h"
+#include "runtime/core/Memory.h"
 
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <new>
 #include <utility>
 
 namespace penstock::runtime {
@@ -142,9 +144,14 @@ void SampleRunner::prefetch(Work &work, int64_t slot) const {
 
 bool SampleRunner::firstStage(Work &work, int64_t slot, Failure &failure) {
   buffers.begin(work, slot, 0);
-  const bool good = fields(work, slot, failure) && media.probe(work, slot, failure) &&
-                    runSetup(work, failure) && media.decode(work, slot, failure) &&
-                    runStage(work, slot, 0, failure);
+  bool good = false;
+  try {
+    good = fields(work, slot, failure) && media.probe(work, slot, failure) &&
+           runSetup(work, failure) && media.decode(work, slot, failure) &&
+           runStage(work, slot, 0, failure);
+  } catch (const std::bad_alloc &) {
+    failure = failureOf(0, noMemory("for a sample"));
+  }
   if (good)
     storeScalars(work, slot);
   buffers.end();
@@ -153,7 +160,12 @@ bool SampleRunner::firstStage(Work &work, int64_t slot, Failure &failure) {
 
 bool SampleRunner::laterStage(Work &work, int64_t slot, int stage, Failure &failure) {
   buffers.begin(work, slot, stage);
-  const bool good = runStage(work, slot, stage, failure);
+  bool good = false;
+  try {
+    good = runStage(work, slot, stage, failure);
+  } catch (const std::bad_alloc &) {
+    failure = failureOf(0, noMemory("for a sample"));
+  }
   buffers.end();
   return good;
 }
@@ -170,7 +182,7 @@ bool SampleRunner::fields(Work &work, int64_t slot, Failure &failure) {
     if (program->external(row)) {
       if (!bindGiven(work.externalRow(slot, row)[size_t(buffer.column)], buffer, storage,
                      buffers[int32_t(i)])) {
-        failure = {row, "no memory for a field of the row"};
+        failure = failureOf(row, noMemory("for a field of the row"));
         return false;
       }
     } else if (Status status = program->tables->tensor(tree.rows[row]->source, work.row(slot, row),
@@ -195,9 +207,10 @@ bool SampleRunner::runSetup(const Work &work, Failure &failure) {
   const Scratch::Mark mark = scratch.mark();
   pst_kernel_args args{};
   args.scalars = buffers.block;
-  args.scratch = scratch.allocate(scratchBytes(tree.setup, buffers.block));
+  const int64_t bytes = scratchBytes(tree.setup, buffers.block);
+  args.scratch = scratch.allocate(bytes);
   if (!args.scratch) {
-    failure = {0, "the setup needs more memory than a sample may take"};
+    failure = failureOf(0, scratch.refusal("the setup", bytes));
     return false;
   }
   args.stop = work.stop;
@@ -225,7 +238,7 @@ bool SampleRunner::runStage(Work &work, int64_t slot, int stage, Failure &failur
       continue;
     ++count;
     if (!runStep(work, slot, step, failure)) {
-      failure.isOfBatch = step.once;
+      failure.isOfBatch |= step.once;
       return false;
     }
     if (!timed)
@@ -271,8 +284,7 @@ bool SampleRunner::runStep(Work &work, int64_t slot, const StepLayout &step, Fai
           buffer.rank == 0 ? buffer.elementBytes : tensor.extent[0] * tensor.stride[0];
       tensor.data = buffers.storageFor(work, slot, buffer, bytes);
       if (!tensor.data) {
-        failure = {0, "a temporary needs " + std::to_string(bytes) +
-                          " bytes, more than a sample may take"};
+        failure = failureOf(0, buffers.refusal(buffer, "a temporary", bytes));
         return false;
       }
     }
@@ -300,7 +312,7 @@ bool SampleRunner::runCodec(const StepLayout &step, Failure &failure) {
       codecs.run(step.codec, arguments[0], rank,
                  std::span(arguments).subspan(1, step.outputs.size()), scalars[0], scratch);
   if (!status)
-    failure = {0, status.error().message};
+    failure = failureOf(0, status.error());
   return bool(status);
 }
 
@@ -313,8 +325,7 @@ bool SampleRunner::runCode(const Work &work, const StepLayout &step, bool isMade
   const int64_t bytes = scratchBytes(step.kernel, buffers.block);
   args.scratch = scratch.allocate(bytes);
   if (!args.scratch) {
-    failure = {0,
-               "a kernel needs " + std::to_string(bytes) + " bytes, more than a sample may take"};
+    failure = failureOf(0, scratch.refusal("a kernel", bytes));
     return false;
   }
   args.band[1] = INT64_MAX;

@@ -15,6 +15,7 @@ ImageLimits imageLimits(const ScratchLimits &scratch) {
 }
 
 uint8_t *Scratch::allocate(int64_t bytes) {
+  notGiven = 0;
   if (bytes < 0 || bytes > limits.cap)
     return nullptr;
   const int64_t size = alignStorage(bytes + storageSlack);
@@ -28,6 +29,14 @@ uint8_t *Scratch::allocate(int64_t bytes) {
   blocks[current].used += size;
   taken += size;
   return result;
+}
+
+Error Scratch::refusal(std::string_view what, int64_t bytes) const {
+  std::string text(what);
+  if (notGiven)
+    return noMemory("for the " + std::to_string(notGiven) + " bytes that " + text + " needs");
+  return {Code::Limit,
+          text + " needs " + std::to_string(bytes) + " bytes, more than a sample may take"};
 }
 
 void Scratch::waitForRoom(int64_t bytes) {
@@ -56,8 +65,10 @@ bool Scratch::grow(int64_t bytes) {
   size = alignStorage(size);
   waitForRoom(size);
   uint8_t *memory = allocateMemory(size_t(size));
-  if (!memory)
+  if (!memory) {
+    notGiven = size;
     return false;
+  }
   blocks.push_back({memory, size, 0});
   held += size;
   current = blocks.size() - 1;

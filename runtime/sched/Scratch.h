@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <mutex>
+#include <string_view>
 #include <vector>
 
 namespace penstock::runtime {
@@ -39,10 +40,13 @@ public:
   Scratch &operator=(const Scratch &) = delete;
 
   /// `bytes` and 64 more that may be read; null where the sample would exceed
-  /// the cap or there is no memory. What the sample has allocated and counted
+  /// the cap or there is no memory, as refusal() tells. What the sample has allocated and counted
   /// decides, not what is kept from others: a sample that is bad is bad on every
   /// thread. May wait for another thread's large sample.
   uint8_t *allocate(int64_t bytes);
+
+  /// Returns why allocate() gave nothing for `what`: the limit, or that there is no memory.
+  Error refusal(std::string_view what, int64_t bytes) const;
 
   /// Counts memory that somebody else holds for this sample. False
   /// where the sample would exceed the cap with it. May wait likewise.
@@ -79,6 +83,7 @@ private:
   int64_t taken = 0;   // allocated for the sample at hand
   int64_t counted = 0; // held elsewhere for it
   bool isLarge = false;
+  int64_t notGiven = 0; // bytes that there were not for what was asked last
 };
 
 } // namespace penstock::runtime

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/sched/SingleSample.h"
 
+#include "runtime/core/Memory.h"
 #include "runtime/sched/State.h"
 #include "runtime/sched/Workers.h"
 
@@ -88,7 +89,7 @@ Result<SampleReport> SingleSample::at(uint32_t epoch, int64_t position) {
     work.positions[size_t(slot)] = place.first + (work.firstIndex + slot) * place.step;
   work.memory = BatchBlock::make(program->layout, work.count, device);
   if (!work.memory)
-    return Error{Code::Limit, "no memory for a sample"};
+    return noMemory("for a sample");
 
   FloatMode mode;
   if (Status status = compute(work); !status)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/sched/Tables.h"
 
+#include "runtime/core/Memory.h"
 #include "runtime/core/Plan.h"
 #include "runtime/sched/Layout.h"
 #include "runtime/sources/Cifar.h"
@@ -530,7 +531,7 @@ Status Tables::tensor(int source, int64_t row, int column, Buffer &scratch, pst_
   if (data != scratch.data() &&
       (stride == 0 || rowsBehind < (storageSlack + stride - 1) / stride)) {
     if (!scratch.resize(size_t(stride) + 1))
-      return Error{Code::Limit, "no memory for a row of " + std::to_string(stride) + " bytes"};
+      return noMemory("for a row of " + std::to_string(stride) + " bytes");
     if (stride)
       std::memcpy(scratch.data(), data, size_t(stride));
     data = scratch.data();

@@ -24,9 +24,10 @@ Result<std::unique_ptr<Workers>> Workers::start(int count) {
     try {
       workers->threads.emplace_back([self = workers.get(), i] { self->run(i); });
     } catch (const std::system_error &error) { // the library's one way to say so
-      failure = Error{Code::Limit, "cannot start thread " + std::to_string(i + 1) + " of " +
-                                       std::to_string(count) + ": " + error.code().message() +
-                                       "; `ulimit -u` or a cgroup may limit them"};
+      failure =
+          Error{Code::Limit, "cannot start thread " + std::to_string(i + 1) + " of " +
+                                 std::to_string(count) + ": " + error.code().message() +
+                                 "; `ulimit -u`, a cgroup or memory (`ulimit -v`) may limit them"};
     }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (failure)

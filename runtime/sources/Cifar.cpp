@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/sources/Cifar.h"
 
+#include "runtime/core/Memory.h"
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -74,7 +76,7 @@ public:
     view.data = found.bytes + labels;
     if (found.isLast) { // kernels read some bytes further
       if (!scratch.resize(size_t(pixels)))
-        return Error{Code::Limit, "no memory for an image"};
+        return noMemory("for an image");
       std::memcpy(scratch.data(), view.data, size_t(pixels));
       view.data = scratch.data();
     }

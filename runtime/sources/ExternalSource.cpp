@@ -2,6 +2,7 @@
 #include "runtime/sources/ExternalSource.h"
 
 #include "runtime/abi/scalar.h"
+#include "runtime/core/Memory.h"
 
 #include <algorithm>
 #include <bit>
@@ -206,7 +207,7 @@ Status ExternalRow::setPixels(size_t column, const uint8_t *data, int64_t height
                     static_cast<long long>(width), static_cast<long long>(height));
   Field &field = fields[column];
   if (!field.bytes.resize(size_t(length) + size_t(size)))
-    return Error{Code::Limit, "no memory for " + shape};
+    return noMemory("for " + shape);
   std::memcpy(field.bytes.data(), header, size_t(length));
   uint8_t *to = field.bytes.data() + length;
   const int64_t dense[3] = {width * channels, channels, 1};
@@ -238,7 +239,7 @@ Status ExternalRow::setTensor(size_t column, DType type, std::span<const int64_t
     return wrong(column, given + " without an address");
   Field &field = fields[column];
   if (!field.bytes.resize(size_t(size)))
-    return Error{Code::Limit, "no memory for " + given};
+    return noMemory("for " + given);
   const bool isDense = !strides || std::equal(strides, strides + extents.size(), dense);
   uint8_t *to = field.bytes.data();
   if (size && isDense)
@@ -291,7 +292,7 @@ Status ExternalSource::take(ExternalRow &row, size_t column, bool isLast, Buffer
     return {};
   }
   if (!out.resize(field.bytes.size()))
-    return Error{Code::Limit, "no memory for " + std::to_string(field.bytes.size()) + " bytes"};
+    return noMemory("for " + std::to_string(field.bytes.size()) + " bytes");
   std::memcpy(out.data(), field.bytes.data(), field.bytes.size());
   return {};
 }

@@ -2,6 +2,7 @@
 #include "runtime/sources/SyntheticSource.h"
 
 #include "runtime/abi/random.h"
+#include "runtime/core/Memory.h"
 #include "runtime/core/Order.h"
 
 #include <algorithm>
@@ -90,8 +91,7 @@ public:
     int64_t elements = view.elements();
     auto bytes = size_t(elements * sizeOf(columns()[size_t(column)].type));
     if (!scratch.resize(bytes))
-      return Error{Code::Limit,
-                   "no memory for the " + std::to_string(bytes) + " bytes of " + rowName(row)};
+      return noMemory("for the " + std::to_string(bytes) + " bytes of " + rowName(row));
     fill(row, column, elements, scratch.data());
     view.data = scratch.data();
     return view;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/sources/TarShards.h"
 
+#include "runtime/core/Memory.h"
 #include "runtime/sources/Csv.h"
 #include "runtime/sources/IndexCache.h"
 #include "runtime/sources/TarIndex.h"
@@ -162,7 +163,7 @@ private:
       return status;
     if (field.size <= TarIndex::smallBytes) {
       if (!out.resize(field.contents.size()))
-        return Error{Code::Limit, "no memory for a member of a tar file"};
+        return noMemory("for a member of a tar file");
       std::copy(field.contents.begin(), field.contents.end(), out.data());
       return {};
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/sources/TextList.h"
 
+#include "runtime/core/Memory.h"
 #include "runtime/sources/TextValue.h"
 
 #include <bit>
@@ -144,8 +145,7 @@ Result<TensorView> tensorOfList(const ColumnInfo &column, std::string_view text,
   if (Status status = shapeOfList(column, text, isPlain, view); !status)
     return status.error();
   if (!scratch.resize(size_t(view.elements() * sizeOf(column.type))))
-    return Error{Code::Limit,
-                 "no memory for a list of " + std::to_string(view.elements()) + " elements"};
+    return noMemory("for a list of " + std::to_string(view.elements()) + " elements");
   auto count = parseList(column.type, column.dims, text, isPlain, scratch.data());
   if (!count)
     return count.error();

@@ -2,6 +2,7 @@
 """Memory: stated beforehand, the same after one epoch and after many, and a limit."""
 import os
 import re
+import resource
 import struct
 import subprocess
 
@@ -82,6 +83,33 @@ class Memory(ToolTest):
         done = self.run_tool("run", path, "--set", f"root={self.data}", "--memory", 100, expect=1)
         self.assertTrue(re.search(r"memory|MiB", done.stderr), done.stderr)
         self.assertTrue(re.search(r"batch size|prefetch", done.stderr), done.stderr)
+
+    def test_memory_that_is_not_there_is_no_fault_of_a_sample(self):
+        """Under limits of the system a run ends well, or with an error that says so; no sample is given up for another."""
+        picture = Image.radial_gradient("L").resize((3000, 2800)).convert("RGB")
+        for i, (name, options) in enumerate((("a.jpg", {"progressive": True}), ("b.jpg", {}), ("c.png", {"compress_level": 1}),
+                                             ("d.webp", {"quality": 20, "method": 0}), ("e.bmp", {}),
+                                             ("f.jpg", {"progressive": True}), ("g.jpg", {}), ("h.png", {"compress_level": 1}))):
+            picture.save(os.path.join(self.data, f"class{i % 2}", name), **options)
+        for path in self.paths:
+            os.remove(path)
+        whole = self.run_tool(*self.run_small("--on-error", "90%", "--threads", 2)[1:]).stdout
+        said = set()
+        for limit in range(100, 1201, 50):
+            done = subprocess.run(self.run_small("--on-error", "90%", "--threads", 2), capture_output=True, text=True, timeout=300,
+                                  env=self.environment(), preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit << 20,) * 2))
+            if "Sanitizer" in done.stderr:
+                self.skipTest("sanitizers reserve terabytes of addresses")
+            if done.returncode == 0:
+                self.assertNotIn("bad sample", done.stdout + done.stderr, limit)
+                said.add("well")
+            else:
+                self.assertNotIn("more than a sample may take", done.stderr, limit)
+                self.assertNotIn("bytes of working memory", done.stderr, limit)
+                if re.search("cannot be made: no memory .*: `ulimit -v`, a cgroup or the machine gives no more", done.stderr):
+                    self.assertNotIn("bad sample", done.stderr, limit)
+                    said.add("no memory")
+        self.assertEqual(said, {"well", "no memory"}, whole)
 
 
 if __name__ == "__main__":

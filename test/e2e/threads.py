@@ -41,7 +41,7 @@ class Threads(ToolTest):
                         left = max(threads - before, 0)
                         first, of = (left + 1, 8) if left < 8 else (left - 7, 3)
                         self.assertEqual(done.stderr, f"penstock: error: cannot start thread {first} of {of}: Resource "
-                                                      "temporarily unavailable; `ulimit -u` or a cgroup may limit them\n")
+                                                      "temporarily unavailable; `ulimit -u`, a cgroup or memory (`ulimit -v`) may limit them\n")
                 outcomes.append(done.returncode)
             self.assertEqual(outcomes, [1] * (11 + before) + [0] * (2 - before), command)
         self.assertEqual(read_hashes(hashes), expected)  # also those of starved runs, which are appended

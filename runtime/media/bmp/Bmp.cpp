@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/media/bmp/Bmp.h"
 
+#include "runtime/core/Memory.h"
 #include "runtime/media/ImageHeader.h"
 
 #include <algorithm>
@@ -168,7 +169,7 @@ Status expandRuns(std::span<const uint8_t> bytes, const BmpInfo &info, const Ima
     return Error{Code::Limit, "decoding a BMP needs " + std::to_string(size) +
                                   " bytes, the limit is " + std::to_string(limits.maxWorkBytes)};
   if (!work.resize(size))
-    return Error{Code::Limit, "no memory to decode a BMP"};
+    return noMemory("to decode a BMP");
   if (!RunReader(bytes, info, {work.data(), size_t(size)}).read())
     return Error{Code::Truncated, "truncated BMP: its run lengths end early"};
   return {};

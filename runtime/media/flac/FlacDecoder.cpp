@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/media/flac/FlacDecoder.h"
 
+#include "runtime/core/Memory.h"
+
 #include <FLAC/stream_decoder.h>
 
 #include <algorithm>
@@ -110,14 +112,14 @@ Status FlacDecoder::run(Run &run) {
          FLAC__stream_decoder_process_single(decoder) &&
          FLAC__stream_decoder_get_state(decoder) != FLAC__STREAM_DECODER_END_OF_STREAM) {
   }
-  const bool isAtEnd =
-      isOpen && FLAC__stream_decoder_get_state(decoder) == FLAC__STREAM_DECODER_END_OF_STREAM;
+  const auto state = isOpen ? FLAC__stream_decoder_get_state(decoder)
+                            : FLAC__STREAM_DECODER_MEMORY_ALLOCATION_ERROR;
   if (isOpen)
     (void)FLAC__stream_decoder_finish(decoder);
   if (!run.status || run.next >= run.until)
     return run.status;
-  if (!isAtEnd)
-    return Error{Code::Limit, "no memory to decode FLAC"};
+  if (state == FLAC__STREAM_DECODER_MEMORY_ALLOCATION_ERROR)
+    return noMemory("to decode FLAC");
   return Error{Code::Truncated, "truncated FLAC: it ends behind sample " +
                                     std::to_string(run.next) + ", and says that it has " +
                                     std::to_string(run.file.samples())};

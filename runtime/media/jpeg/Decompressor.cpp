@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/media/jpeg/Decompressor.h"
 
+#include "runtime/core/Memory.h"
+
 #include <jerror.h>
 #include <string>
 
@@ -148,6 +150,9 @@ Error Decompressor::failure(const JpegInfo &info, size_t fileSize) const {
   std::string lower(text);
   if (lower.size() > 1 && lower[1] >= 'a' && lower[1] <= 'z')
     lower[0] = char(lower[0] | 0x20);
+  if (reasonCode == JERR_OUT_OF_MEMORY && isExhausted())
+    return noMemory("to decode a JPEG of " + std::to_string(info.width) + " x " +
+                    std::to_string(info.height) + " pixels");
   Code code = codeOf(reasonCode, pastEnd);
   if (code == Code::Limit)
     return {code, "JPEG of " + std::to_string(info.width) + " x " + std::to_string(info.height) +

@@ -16,6 +16,7 @@
 //    so looks further, nothing is cropped or skipped.
 #include "runtime/media/jpeg/JpegDecoder.h"
 
+#include "runtime/core/Memory.h"
 #include "runtime/media/jpeg/CheckImage.h"
 #include "runtime/media/jpeg/Decompressor.h"
 #include "runtime/media/jpeg/JpegPlanes.h"
@@ -109,7 +110,7 @@ struct JpegDecoder::Impl : Decompressor {
 
 Status JpegDecoder::Impl::decode(const Request &request) {
   if (!created)
-    return Error{Code::Limit, "no memory for a JPEG decoder"};
+    return noMemory("for a JPEG decoder");
   scratch.resize(request.planes ? planesScratch(request.info->width)
                                 : (size_t(request.info->width) * 4 + 64) * rowsPerCall);
   const DecodeStats before = *stats;

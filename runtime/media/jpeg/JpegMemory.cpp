@@ -70,6 +70,7 @@ void JpegMemory::install(jpeg_decompress_struct &info) {
 }
 
 void *JpegMemory::take(j_common_ptr info, uint64_t wanted) {
+  exhausted = false;
   if (wanted > limit || usedInAll + wanted > limit)
     outOfMemory(info);
   size_t size = roundUp(std::max<uint64_t>(wanted, 1));
@@ -80,7 +81,8 @@ void *JpegMemory::take(j_common_ptr info, uint64_t wanted) {
     if (blocks.size() == blocks.capacity())
       outOfMemory(info);
     uint8_t *bytes = allocateMemory(grown);
-    if (!bytes)
+    exhausted = !bytes;
+    if (exhausted)
       outOfMemory(info);
     blocks.push_back({bytes, grown});
     usedInLast = 0;

@@ -33,6 +33,8 @@ public:
 
   /// Sets the limit of an image, which fails with JERR_OUT_OF_MEMORY beyond it.
   void setLimit(uint64_t bytes) { limit = bytes; }
+  /// Whether the last image failed since there was no memory, within its limit.
+  bool isExhausted() const { return exhausted; }
   /// Most bytes that one image took, and the bytes held now.
   uint64_t peakBytes() const { return peak; }
   uint64_t heldBytes() const;
@@ -65,6 +67,7 @@ private:
   uint64_t usedInAll = 0;
   uint64_t peak = 0;
   uint64_t limit = UINT64_MAX;
+  bool exhausted = false;
   CoefficientArray *arrays = nullptr;
 };
 

@@ -5,6 +5,7 @@
 // cannot fail, be inflated or be remembered. Checksums of chunks are compared before.
 #include "runtime/media/png/PngDecoder.h"
 
+#include "runtime/core/Memory.h"
 #include "runtime/media/png/PngFile.h"
 
 #include <algorithm>
@@ -55,7 +56,7 @@ Status statusOf(int code, size_t size) {
     return Error{Code::Truncated,
                  "truncated PNG: its image data end early (" + std::to_string(size) + " bytes)"};
   if (code == SPNG_EMEM)
-    return Error{Code::Limit, "no memory to decode a PNG"};
+    return noMemory("to decode a PNG");
   return Error{Code::Corrupt, std::string("damaged PNG: ") + spng_strerror(code)};
 }
 

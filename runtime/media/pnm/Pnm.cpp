@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/media/pnm/Pnm.h"
 
+#include "runtime/core/Memory.h"
 #include "runtime/media/ImageHeader.h"
 #include "runtime/media/Pixels.h"
 
@@ -143,7 +144,7 @@ Status readText(std::span<const uint8_t> bytes, const PnmInfo &info, const Image
     return Error{Code::Truncated, "truncated PNM: it ends after " + std::to_string(bytes.size()) +
                                       " bytes, before its last number"};
   if (!work.resize(room))
-    return Error{Code::Limit, "no memory to decode a PNM"};
+    return noMemory("to decode a PNM");
   TextReader reader(bytes, info);
   for (uint64_t i = 0; i < size; ++i) {
     const int value = reader.next<Channel>();

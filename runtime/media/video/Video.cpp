@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/media/video/Video.h"
 
+#include "runtime/core/Memory.h"
 #include "runtime/media/video/VideoLibrary.h"
 
 #include <algorithm>
@@ -58,6 +59,8 @@ Error videoError(int code, const char *message) {
     return {Code::Unsupported, message};
   case PST_VIDEO_LIMIT:
     return {Code::Limit, message};
+  case PST_VIDEO_MEMORY:
+    return noMemory("to decode the file");
   case PST_VIDEO_RANGE:
     return {Code::InvalidArgument, message};
   default:

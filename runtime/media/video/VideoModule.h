@@ -17,7 +17,14 @@ extern "C" {
 #define PST_VIDEO_MESSAGE 256
 
 /* Kinds of failure, as those of runtime/core/Status.h. */
-enum { PST_VIDEO_OK, PST_VIDEO_CORRUPT, PST_VIDEO_UNSUPPORTED, PST_VIDEO_LIMIT, PST_VIDEO_RANGE };
+enum {
+  PST_VIDEO_OK,
+  PST_VIDEO_CORRUPT,
+  PST_VIDEO_UNSUPPORTED,
+  PST_VIDEO_LIMIT,
+  PST_VIDEO_RANGE,
+  PST_VIDEO_MEMORY /* there is none: no file is to blame */
+};
 
 /* pst_video_index.flags */
 enum {

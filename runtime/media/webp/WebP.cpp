@@ -5,6 +5,7 @@
 // decoded on each side and left out, from even coordinates, where chroma begins.
 #include "runtime/media/webp/WebP.h"
 
+#include "runtime/core/Memory.h"
 #include "runtime/media/Exif.h"
 #include "runtime/media/ImageHeader.h"
 #include "runtime/media/Pixels.h"
@@ -87,7 +88,7 @@ Status decodeBox(const WebPIterator &frame, const Box &wanted, const ImageLimits
     return Error{Code::Limit, "decoding a WebP needs " + std::to_string(need) +
                                   " bytes, the limit is " + std::to_string(limits.maxWorkBytes)};
   if (!work.resize(bytes))
-    return Error{Code::Limit, "no memory to decode a WebP"};
+    return noMemory("to decode a WebP");
   config.options.use_cropping = 1;
   config.options.crop_top = int(decoded.top);
   config.options.crop_left = int(decoded.left);
@@ -102,8 +103,9 @@ Status decodeBox(const WebPIterator &frame, const Box &wanted, const ImageLimits
     return {};
   if (code == VP8_STATUS_NOT_ENOUGH_DATA || code == VP8_STATUS_SUSPENDED)
     return Error{Code::Truncated, "truncated WebP: its image data end early"};
-  return damaged(code == VP8_STATUS_OUT_OF_MEMORY ? "it asks for more memory than there is"
-                                                  : "its image data cannot be decoded");
+  if (code == VP8_STATUS_OUT_OF_MEMORY)
+    return noMemory("to decode a WebP");
+  return damaged("its image data cannot be decoded");
 }
 
 void clear(const Target &target) {

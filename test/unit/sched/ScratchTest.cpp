@@ -52,6 +52,20 @@ TEST(Scratch, APieceThatWasGivenBackLeavesRoomForOthers) {
   }
 }
 
+TEST(Scratch, TellsALimitFromMemoryThatIsNotThere) {
+  ScratchLimits limits{.share = 16 * mega, .cap = int64_t(1) << 61, .large = {}};
+  Scratch scratch(limits, 0);
+  EXPECT_FALSE(scratch.allocate(int64_t(1) << 60)); // more than any machine maps
+  const Error none = scratch.refusal("a kernel", int64_t(1) << 60);
+  EXPECT_EQ(none.code, Code::Exhausted);
+  EXPECT_EQ(none.message, "no memory for the 1152921504606847040 bytes that a kernel needs: "
+                          "`ulimit -v`, a cgroup or the machine gives no more");
+  EXPECT_FALSE(scratch.allocate(limits.cap + 1));
+  const Error limit = scratch.refusal("a kernel", limits.cap + 1);
+  EXPECT_EQ(limit.code, Code::Limit);
+  EXPECT_EQ(limit.message, "a kernel needs 2305843009213693953 bytes, more than a sample may take");
+}
+
 TEST(Scratch, KeepsAnAddressFromSampleToSample) {
   ScratchLimits limits;
   Scratch scratch(limits, mega);

@@ -145,7 +145,8 @@ void Decoder::send(int64_t at) {
   const int code = avcodec_send_packet(codec.get(), packet.get());
   memory.check();
   if (code == AVERROR(ENOMEM))
-    throw std::bad_alloc();
+    throw Failure{PST_VIDEO_LIMIT,
+                  "no memory to decode the file"}; // that it asks for, or that there is
   // For a picture that is missing the decoder of H.265 makes one up, and says so nowhere else.
   // Where decoding begins it does so for those that are left out then.
   const bool isMadeUp = codec->codec_id == AV_CODEC_ID_HEVC && memory.pictures() > pictures + 1 &&

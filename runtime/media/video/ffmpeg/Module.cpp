@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <exception>
 #include <memory>
+#include <new>
 
 struct pst_video {
   penstock::video::Index index;
@@ -30,6 +31,8 @@ template <typename Work> int guarded(char *message, Work work) {
   } catch (const Failure &failure) {
     std::snprintf(message, PST_VIDEO_MESSAGE, "%s", failure.message.c_str());
     return failure.code;
+  } catch (const std::bad_alloc &) {
+    return PST_VIDEO_MEMORY;
   } catch (const std::exception &) {
     std::snprintf(message, PST_VIDEO_MESSAGE, "no memory to decode the file");
     return PST_VIDEO_LIMIT;

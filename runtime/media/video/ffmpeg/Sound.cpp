@@ -705,7 +705,8 @@ private:
     ++costs.packets;
     const int code = avcodec_send_packet(codec.get(), packet.get());
     if (code == AVERROR(ENOMEM))
-      throw std::bad_alloc();
+      throw Failure{PST_VIDEO_LIMIT,
+                    "no memory to decode the file"}; // that it asks for, or that there is
     return code;
   }
 
