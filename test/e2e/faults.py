@@ -2,6 +2,7 @@
 """Damaged data, kills, interrupts: nothing is lost, nothing shifts."""
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -134,6 +135,27 @@ class Resume(ToolTest):
                 os.remove(resumed)
                 os.remove(state)
         print(f"{kills} kills in {rounds + 1} rounds")
+
+    def test_what_has_run_to_its_end_has_nothing_left(self):
+        make_folder(self.data, per_class=20)
+        whole, parts, state = (os.path.join(self.folder, name) for name in ("whole", "parts", "state"))
+        self.run_tool(*self.imagenet("--hashes", whole, "--epochs", 3))
+        self.run_tool(*self.imagenet("--hashes", parts, "--state", state, "--epochs", 2))
+        with open(state) as file:
+            ended = file.read()
+        self.assertIn(" epoch=2 position=0 ", ended)
+        # Behind the last batch, where the run may have been killed, and at the end of the epoch.
+        for text in (re.sub(" epoch=2 position=0 ", " epoch=1 position=40 ", ended), ended):
+            with open(state, "w") as file:
+                file.write(text)
+            again = self.run_json(*self.imagenet("--hashes", parts, "--state", state, "--epochs", 2))
+            self.assertEqual((again["samples"], again["batches"]), (0, 0), text)
+            with open(state) as file:
+                self.assertEqual(file.read(), ended)
+        self.assertEqual(again["fetched_bytes"], 0)
+        self.run_tool(*self.imagenet("--hashes", parts, "--state", state, "--epochs", 3))
+        with open(parts) as file, open(whole) as all_at_once:
+            self.assertEqual(file.read(), all_at_once.read())
 
     def test_the_state_of_another_pipeline_is_refused(self):
         make_folder(self.data, per_class=20)

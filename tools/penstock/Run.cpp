@@ -183,7 +183,12 @@ static int runAll(const State &state, const pst_program *program, pst_session *s
   }
 
   Progress progress(info.samples_per_epoch);
-  int64_t batches = 0, samples = 0, epochs = 0;
+  const auto saveState = [&] {
+    return state.stateFile.empty() ||
+           replaceFile(state.stateFile, pst_session_state(session) + std::string("\n"));
+  };
+  int64_t batches = 0, samples = 0;
+  int64_t epochs = int64_t(info.epoch) - state.run.epoch; // of a resumed run: those behind it
   pst_status status = PST_OK;
   while (epochs < state.epochs && (state.batches == 0 || batches < state.batches)) {
     pst_batch *raw = nullptr;
@@ -192,20 +197,17 @@ static int runAll(const State &state, const pst_program *program, pst_session *s
     if (status == PST_END_OF_EPOCH) {
       ++epochs;
       samples = 0;
+      if (!saveState())
+        return exitError;
       continue;
     }
     if (status != PST_OK)
-      break;
-    // A resumed run has some behind it, or all.
-    epochs = int64_t(pst_batch_epoch(raw)) - state.run.epoch;
-    if (epochs >= state.epochs)
       break;
     ++batches;
     samples += pst_batch_count(raw);
     if (hashes.is_open() && !writeHashes(hashes, raw))
       return cannotWrite(state.hashes);
-    if (!state.stateFile.empty() &&
-        !replaceFile(state.stateFile, pst_session_state(session) + std::string("\n")))
+    if (!saveState())
       return exitError;
     progress.update(session, pst_batch_epoch(raw), samples);
   }
