@@ -289,6 +289,20 @@ class Odd(VideoTest):
                 reasons.append(str(error))
         self.assertTrue(any(re.fullmatch(r"frame \d+ (is damaged|depends on a damaged one) \(h264: .+\)", reason)
                             for reason in reasons), reasons)
+        # What libavutil itself says, of a picture without columns.
+        still = os.path.join(self.folder, "still.avi")
+        clips.ffmpeg("-i", clips.make(self.folder, "b-frames"), "-c:v", "mjpeg", "-q:v", "5", still)
+        with open(still, "rb") as file:
+            data = bytearray(file.read())
+        at = -1
+        for _ in range(6):
+            at = data.index(b"\xff\xc0", at + 1)
+        data[at + 7:at + 9] = bytes(2)
+        with open(still, "wb") as file:
+            file.write(data)
+        other.ask("index", still)
+        with self.assertRaisesRegex(ValueError, r"^frame 5 is damaged \(mjpeg: Picture size 0x\d+ is invalid\)$"):
+            other.ask("planes", 5, 1, 1, still)
         other.said.seek(0)
         self.assertEqual(other.said.read(), b"")
         other.ask("say", "somebody")

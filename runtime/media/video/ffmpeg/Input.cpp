@@ -27,11 +27,6 @@ int refuseToOpen(AVFormatContext *, AVIOContext **, const char *, int, AVDiction
   return AVERROR(EPERM);
 }
 
-/// Added to the level of our objects' reports: more than any level that is shown
-/// (the last is 56; higher bits than the lowest eight are a colour). FFmpeg's own
-/// level and callback are the whole process's, and perhaps somebody's.
-constexpr int quiet = 150;
-
 /// AVFormatContext's class, with a place for that number: the context's `opaque`,
 /// which is for its user.
 const AVClass *quietClass() {

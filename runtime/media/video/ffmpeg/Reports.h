@@ -7,6 +7,11 @@
 
 namespace penstock::video {
 
+/// Added to the level of our objects' reports: more than any level that is shown
+/// (the last is 56; higher bits than the lowest eight are a colour). FFmpeg's own
+/// level and callback are the whole process's, and perhaps somebody's.
+constexpr int quiet = 150;
+
 /// While one of these lives, reports of FFmpeg's on this thread are kept here and not shown. One
 /// at a time on a thread.
 ///
