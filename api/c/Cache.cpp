@@ -16,7 +16,7 @@
 using namespace penstock;
 using namespace penstock::api;
 
-static constexpr std::string_view magic = "PSTKC007";
+static constexpr std::string_view magic = "PSTKC008";
 
 //===--- keys ---------------------------------------------------------------===//
 
@@ -89,6 +89,19 @@ std::string Cache::pathOf(const std::string &key, const char *ending) const {
 
 //===--- entries ------------------------------------------------------------===//
 
+/// A file holds its key, too: one that was put in place of another is a miss.
+static Writer entryOf(const std::string &key) {
+  Writer entry;
+  entry.text(key);
+  return entry;
+}
+
+static Reader entryAt(const std::string &path, const std::string &key) {
+  Reader entry(readFile(path), magic);
+  entry.good = entry.text() == key && entry.good;
+  return entry;
+}
+
 static bool isValue(const Parameter &parameter, const std::string &text) {
   const std::string &type = parameter.type;
   if (parameter.isStatic || type == "path" || type == "text")
@@ -100,7 +113,7 @@ static bool isValue(const Parameter &parameter, const std::string &text) {
 std::optional<Compiled> Cache::find() const {
   if (!files)
     return std::nullopt;
-  Reader list(readFile(pathOf(textKey, ".parameters")), magic);
+  Reader list = entryAt(pathOf(textKey, ".parameters"), textKey);
   const std::vector<Parameter> parameters = readParameters(list);
   if (!list.good)
     return std::nullopt;
@@ -110,8 +123,8 @@ std::optional<Compiled> Cache::find() const {
     if (known == parameters.end() || !isValue(*known, value))
       return std::nullopt; // compiling says what is wrong with it
   }
-  const std::string path = pathOf(keyWith(parameters), ".program");
-  Reader entry(readFile(path), magic);
+  const std::string key = keyWith(parameters), path = pathOf(key, ".program");
+  Reader entry = entryAt(path, key);
   Compiled compiled = readProgram(entry);
   if (!entry.good)
     return std::nullopt;
@@ -127,11 +140,12 @@ void Cache::store(const Compiled &compiled) const {
     (void)files->writeFileAtomically(
         path, {reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()});
   };
-  Writer list;
+  Writer list = entryOf(textKey);
   writeParameters(list, compiled.parameters);
   write(pathOf(textKey, ".parameters"), list.finish(magic));
-  Writer entry;
+  const std::string key = keyWith(compiled.parameters);
+  Writer entry = entryOf(key);
   writeProgram(entry, compiled);
-  write(pathOf(keyWith(compiled.parameters), ".program"), entry.finish(magic));
+  write(pathOf(key, ".program"), entry.finish(magic));
   runtime::limitCache(*files, runtime::CacheFolder::ofUser(folder));
 }

@@ -17,9 +17,9 @@ namespace penstock::api {
 ///
 /// Import with equal values of the static parameters takes equal decisions, so
 /// the second key is complete. Entries are code: the folder must belong to
-/// this user alone (preparePrivateFolder), and every entry carries a checksum.
-/// A damaged entry is a miss; a failed write is no error. Entries that were not
-/// used for long are removed (runtime/core/CacheFolder.h).
+/// this user alone (preparePrivateFolder), and every entry carries a checksum
+/// and its key. A damaged or misplaced entry is a miss; a failed write is no error. Entries that
+/// were not used for long are removed (runtime/core/CacheFolder.h).
 class Cache {
 public:
   /// \param folder  empty: a cache that never hits and keeps nothing.

@@ -89,6 +89,32 @@ class Disk(ToolTest):
                 with open(path, "wb") as file:
                     file.write(whole)
 
+    def test_cache_files_in_place_of_others(self):
+        """A file that is whole, and another pipeline's, is not run for the one whose name it has."""
+        def run(text):
+            pipe = os.path.join(self.folder, "one.pipe")
+            with open(pipe, "w") as file:
+                file.write("pipe 1\nuse vision\npipeline p(root: path) {\n  for row in image_folder(root)\n  batch 4 per rank last keep {\n"
+                           f"    output image: u8[n, h, w, c] = row.data |> decode(rgb) |> {text}\n  }}\n}}\n")
+            path = os.path.join(self.folder, f"hashes{len(expected)}")
+            self.run_tool("run", pipe, "--set", f"root={self.data}", "--hashes", path)
+            found = read_hashes(path)
+            os.remove(path)
+            return found
+
+        texts, expected = ("resize(20, 20)", "resize(20, 21)"), []
+        files = []
+        for text in texts:
+            expected.append(run(text))
+            new = [path for path in self.kept() if path not in [known for one in files for known in one]]
+            files.append(sorted(path for path in new if path.endswith((".program", ".parameters"))))
+        self.assertEqual([len(one) for one in files], [2, 2])
+        for ending in (".program", ".parameters"):
+            one, other = ([path for path in files[i] if path.endswith(ending)][0] for i in range(2))
+            shutil.copyfile(other, one)
+            self.assertEqual(run(texts[0]), expected[0], ending)
+            self.assertEqual(run(texts[1]), expected[1], ending)
+
     def test_hashes_that_cannot_be_written(self):
         for path in ("/dev/full", os.path.join(self.folder, "nowhere", "hashes")):
             done = self.run_tool(*self.imagenet("--hashes", path), expect=1)
