@@ -55,7 +55,7 @@ class Disk(ToolTest):
         for limit in (0, 100, 5000):
             shutil.rmtree(self.cache)
             done = subprocess.run(self.command(*self.imagenet("--json")), capture_output=True, text=True,
-                                  timeout=300, env=self.environment(), restore_signals=False,
+                                  timeout=300, env=self.environment(),
                                   preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
             self.assertEqual(done.returncode, 0, done.stderr)
             # Nothing that is cut off is taken for whole.
@@ -119,6 +119,18 @@ class Disk(ToolTest):
         for path in ("/dev/full", os.path.join(self.folder, "nowhere", "hashes")):
             done = self.run_tool(*self.imagenet("--hashes", path), expect=1)
             self.assertIn(f"error: cannot write {path}", done.stderr)
+
+    def test_files_that_may_not_grow(self):
+        """Below `ulimit -f` a write fails, with an error that says so; no signal ends the command."""
+        self.hashes()
+        for arguments, name in ((self.imagenet("--hashes", os.path.join(self.folder, "hashes")), "hashes"),
+                                (self.imagenet("--state", os.path.join(self.folder, "state")), "state"),
+                                (["compile", os.path.join(EXAMPLES, "imagenet_train.pipe"), *self.settings, "-o",
+                                  os.path.join(self.folder, "one.pstk")], "one.pstk")):
+            done = subprocess.run(self.command(*arguments), capture_output=True, text=True, timeout=300, env=self.environment(),
+                                  preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (40, 40)))
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertRegex(done.stderr, f"error: cannot write .*{name}.*: File too large")
 
     def test_a_state_that_cannot_be_written_or_read(self):
         path = os.path.join(self.folder, "nowhere", "state")

@@ -68,6 +68,7 @@ static int accelerate(const State &state) {
     arguments.push_back(word.data());
   arguments.push_back(nullptr);
   std::signal(SIGPIPE, SIG_DFL); // main's handling is not the script's
+  std::signal(SIGXFSZ, SIG_DFL);
   execvp("python3", arguments.data());
   std::fprintf(
       stderr,

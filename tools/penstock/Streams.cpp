@@ -19,6 +19,7 @@ void penstock::cli::holdStandardStreams() {
     if (fcntl(stream, F_GETFD) < 0)
       (void)open("/dev/null", O_RDONLY); // takes the lowest number
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
 }
 
 int penstock::cli::finish(int exitCode) {
