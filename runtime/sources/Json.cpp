@@ -189,17 +189,45 @@ private:
     return take(end) ? Status() : wrong("a comma or a bracket stands behind a value");
   }
 
-  /// A number, true, false, null; whether a number is one, its column's type tells.
+  /// Whether a number is written as JSON has it: no zeros in front, digits around its point.
+  static bool isNumber(std::string_view found) {
+    const auto digits = [&] {
+      const size_t count = std::min(found.find_first_not_of("0123456789"), found.size());
+      found.remove_prefix(count);
+      return count;
+    };
+    if (found.starts_with('-'))
+      found.remove_prefix(1);
+    const bool isZero = found.starts_with('0');
+    const size_t whole = digits();
+    if (whole == 0 || (isZero && whole > 1))
+      return false;
+    if (found.starts_with('.')) {
+      found.remove_prefix(1);
+      if (digits() == 0)
+        return false;
+    }
+    if (found.starts_with('e') || found.starts_with('E')) {
+      found.remove_prefix(1);
+      if (found.starts_with('+') || found.starts_with('-'))
+        found.remove_prefix(1);
+      if (digits() == 0)
+        return false;
+    }
+    return found.empty();
+  }
+
+  /// A number, true, false, null; whether a number fits, its column's type tells.
   Status word() {
     const size_t begin = at;
     while (at < text.size() && text[at] > ' ' &&
            std::string_view(",:]}[{\"").find(text[at]) == std::string_view::npos)
       ++at;
     const std::string_view found = text.substr(begin, at - begin);
-    const bool isNumber =
-        !found.empty() && (found[0] == '-' || (found[0] >= '0' && found[0] <= '9'));
-    if (isNumber || found == "true" || found == "false" || found == "null" || found == "NaN" ||
-        found == "Infinity")
+    for (const char *known : {"true", "false", "null", "NaN", "Infinity", "-Infinity"})
+      if (found == known)
+        return {};
+    if (isNumber(found))
       return {};
     at = begin;
     return wrong("a value is a number, a text, a list, an object, true, false or null");

@@ -60,6 +60,11 @@ private:
     while (at < text.size() && !isBlank(text[at]) && text[at] != ',' && text[at] != ']' &&
            text[at] != '[' && text[at] != ';')
       ++at;
+    if (at == begin && is('['))
+      return refuse("has lists inside of the list along axis " + std::to_string(dims.size() - 1) +
+                    ", the last that is declared");
+    if (at == begin)
+      return refuse(at < text.size() ? "lacks a number in its list" : "has a list without an end");
     auto value = parseValue(type, text.substr(begin, at - begin));
     if (!value)
       return value.error();

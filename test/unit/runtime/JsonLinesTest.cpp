@@ -63,6 +63,20 @@ TEST(Json, Texts) {
   EXPECT_FALSE(jsonText(R"("\u12g4")"));
 }
 
+TEST(Json, NumbersAreWrittenAsJsonHasThem) {
+  auto isRead = [](const std::string &number) {
+    const std::string keys[] = {"a"};
+    std::string_view values[1];
+    return bool(readJsonObject("{\"b\": [" + number + "], \"a\": " + number + "}", keys, values));
+  };
+  for (const char *good : {"0", "-0", "7", "-10", "0.5", "100.25", "1e5", "0E-07", "2.5e+10", "NaN",
+                           "Infinity", "-Infinity"})
+    EXPECT_TRUE(isRead(good)) << good;
+  for (const char *bad : {"01", "-01", "00", "1.", ".5", "-.5", "-", "+1", "1e", "1e+", "1.e5",
+                          "1x", "0x1", "-NaN", "1-", "Infinity1"})
+    EXPECT_FALSE(isRead(bad)) << bad;
+}
+
 /// The extents and elements of a list of i32, or the message.
 std::string listOf(std::string_view text, std::vector<Extent> dims, bool isPlain = false) {
   const ColumnInfo column{"x", DType::i32, std::move(dims)};
@@ -94,9 +108,13 @@ TEST(TextList, WhatDoesNotFit) {
   EXPECT_EQ(listOf("[[1, 2], [3]]", {{0, 9}, {2, 2}}),
             "has 1 elements along axis 1, 2 are declared");
   EXPECT_EQ(listOf("[1, x]", {{0, 9}}), "`x` is not a whole number");
-  EXPECT_EQ(listOf("[1, [2]]", {{0, 9}}), "`` is not a whole number");
+  EXPECT_EQ(listOf("[1, [2]]", {{0, 9}}),
+            "has lists inside of the list along axis 0, the last that is declared");
+  EXPECT_EQ(listOf("[[[1, 2]]]", {{0, 9}, {2, 2}}),
+            "has lists inside of the list along axis 1, the last that is declared");
+  EXPECT_EQ(listOf("[1, ]", {{0, 9}}), "lacks a number in its list");
   EXPECT_EQ(listOf("[1 2]", {{0, 9}}), "lacks a comma in its list");
-  EXPECT_EQ(listOf("[1,", {{0, 9}}), "`` is not a whole number");
+  EXPECT_EQ(listOf("[1,", {{0, 9}}), "has a list without an end");
   EXPECT_EQ(listOf("[1", {{0, 9}}), "has a list without an end");
   EXPECT_EQ(listOf("[1] 2", {{0, 9}}), "has `2` behind its list");
   EXPECT_EQ(listOf("1 2", {{0, 9}}), "has no list where axis 0 begins");
