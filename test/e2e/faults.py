@@ -79,6 +79,25 @@ pipeline corner(root: path) with on_error = substitute(100%) {
         self.assertEqual({name for _, name in found[0]},
                          {os.path.relpath(name, self.data) for name in cut})
 
+    def test_bad_substitutes_are_counted_apart(self):
+        paths = make_folder(self.data, per_class=6)
+        for path in paths[::2]:
+            os.truncate(path, 300)
+        run = self.imagenet("--on-error", "100%", "--set", "per_rank=4")
+        bad = self.run_json(*run)["bad_samples"]
+        done = self.run_tool(*run)
+        lines = done.stderr.splitlines()
+        listed = {kind: [re.match(r"bad \w+: epoch 0, position (\d+): (.+?): ", line).groups() for line in lines
+                         if line.startswith(f"bad {kind}: ")] for kind in ("sample", "substitute")}
+        self.assertEqual(sorted((str(one["position"]), one["name"]) for one in bad),
+                         sorted(listed["sample"] + listed["substitute"]))
+        self.assertEqual({name for _, name in listed["sample"]}, {os.path.relpath(path, self.data) for path in paths[::2]})
+        self.assertEqual(len(listed["sample"]), 6)
+        self.assertGreater(len(listed["substitute"]), 0)
+        count = len(listed["substitute"])
+        self.assertEqual(lines[-1], "6 bad samples, each filled by a substitute; "
+                         f"{count} substitute{'s were' if count > 1 else ' was'} bad, too")
+
     def test_a_folder_that_is_not_there(self):
         done = self.run_tool(*self.imagenet(), expect=1)
         self.assertIn(self.data, done.stderr)

@@ -6,12 +6,15 @@
 #include "tools/penstock/Files.h"
 #include "tools/penstock/Progress.h"
 #include "tools/penstock/Session.h"
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <unistd.h>
+#include <vector>
 
 using namespace penstock::cli;
 
@@ -28,19 +31,39 @@ struct State {
 };
 } // namespace
 
+static bool isOfSameSample(const pst_bad_sample &a, const pst_bad_sample &b) {
+  return a.epoch == b.epoch && a.position == b.position;
+}
+
+static std::string amount(size_t count, const char *what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
 static void printBadSamples(pst_session *session) {
   const pst_bad_sample *bad = nullptr;
   size_t count = 0;
   pst_session_bad_samples(session, &bad, &count);
   constexpr size_t shown = 20;
+  std::vector<bool> isSubstitute(count);
+  for (size_t i = 0; i < count; ++i)
+    for (size_t before = i; before-- > 0 && isOfSameSample(bad[before], bad[i]);)
+      isSubstitute[i] = isSubstitute[i] || bad[before].substitute == bad[i].row;
   for (size_t i = 0; i < std::min(count, shown); ++i)
-    std::fprintf(stderr, "bad sample: epoch %u, position %lld: %s: %s\n", bad[i].epoch,
+    std::fprintf(stderr, "bad %s: epoch %u, position %lld: %s: %s\n",
+                 isSubstitute[i] ? "substitute" : "sample", bad[i].epoch,
                  static_cast<long long>(bad[i].position), bad[i].name, bad[i].reason);
   if (count > shown)
     std::fprintf(stderr, "... and %zu more (all of them with --json)\n", count - shown);
-  if (count > 0)
-    std::fprintf(stderr, "%zu bad sample%s, each filled by a substitute\n", count,
-                 count == 1 ? "" : "s");
+  if (count == 0)
+    return;
+  const auto substitutes = size_t(std::count(isSubstitute.begin(), isSubstitute.end(), true));
+  std::string sum = amount(count - substitutes, "bad sample");
+  if (std::all_of(bad, bad + count, [](const auto &one) { return one.substitute >= 0; }))
+    sum += ", each filled by a substitute";
+  if (substitutes > 0)
+    sum += "; " + amount(substitutes, "substitute") + (substitutes == 1 ? " was" : " were") +
+           " bad, too";
+  std::fprintf(stderr, "%s\n", sum.c_str());
 }
 
 static nlohmann::ordered_json videosOf(const pst_video_statistics &videos) {
