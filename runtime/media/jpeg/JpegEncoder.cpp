@@ -2,6 +2,7 @@
 #include "runtime/media/jpeg/JpegEncoder.h"
 
 #include "runtime/abi/encoded.h"
+#include "runtime/core/Memory.h"
 
 #include <csetjmp>
 #include <cstdio>
@@ -105,7 +106,9 @@ Result<size_t> JpegEncoder::encode(const Picture &picture, int64_t quality,
                  "a JPEG quality is 1 to 100, and this is " + std::to_string(quality)};
   impl->out = out;
   if (!impl->write(picture, int(quality)))
-    return Error{Code::Limit, "the image cannot be encoded: " + std::string(impl->reason)};
+    return impl->errors.msg_code == JERR_OUT_OF_MEMORY
+               ? noMemory("to write a JPEG")
+               : Error{Code::Limit, "the image cannot be encoded: " + std::string(impl->reason)};
   return out.size() - impl->target.free_in_buffer;
 }
 

@@ -5,6 +5,7 @@
 #include "runtime/media/png/PngEncoder.h"
 
 #include "runtime/abi/encoded.h"
+#include "runtime/core/Memory.h"
 
 #include <algorithm>
 #include <cstring>
@@ -88,6 +89,8 @@ Result<size_t> PngEncoder::encode(const Picture &picture, std::span<uint8_t> out
   const size_t rowBytes = size_t(picture.width) * channelsOf(picture.format);
   z_stream &state = stream->state;
   bool good = stream->begin();
+  if (!good)
+    return noMemory("to compress an image");
   state.next_out = data + 8;
   state.avail_out = uInt(std::min<size_t>(out.size() - before - after, INT32_MAX));
   for (uint32_t y = 0; good && y < picture.height; ++y)
