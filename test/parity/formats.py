@@ -314,6 +314,18 @@ class Formats(unittest.TestCase):
         ):
             self.assertEqual(self.decode(broken), message)
 
+    def test_png_checksum_of_the_pixels_read_in_pieces(self):
+        """Where only a part of it is in the piece that the last row needs: libspng reads 8,192 bytes at once."""
+        for rest in range(8):
+            width = 8192 + rest - 12  # not compressed: 11 bytes around the row, and its filter
+            stream = zlib.compress(bytes(width + 1), 0)
+            self.assertEqual(len(stream), 8192 + rest)
+            head = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, 1, 8, 0, 0, 0, 0))
+            for wrong in (False, True):
+                whole = head + chunk(b"IDAT", stream[:-1] + bytes([stream[-1] ^ wrong])) + chunk(b"IEND")
+                found = self.decode(whole, "gray")
+                self.assertEqual(found if wrong else found.any(), "damaged PNG: IDAT stream error" if wrong else False, rest)
+
     def test_jpeg_with_arithmetic_coding_that_is_cut_off(self):
         picture(self.rng, 60, 90).save(os.path.join(self.folder, "whole.ppm"))
         for options in (["-sample", "2x2"], ["-sample", "1x1"], ["-restart", "1"], ["-progressive"], ["-grayscale"]):
