@@ -136,12 +136,15 @@ double valueOf(const plan::ArgumentT &argument) {
   return argument.type == DType::i64 ? double(argument.integer) : argument.number;
 }
 
-/// Returns the range of each extent in a column's rows.
-std::vector<Extent> extentsOf(const plan::ColumnT &column) {
+/// Returns the range of each extent in a column's rows. The first alone may differ, and begins at
+/// `NAME.least`, which stands there if it is not 0.
+std::vector<Extent> extentsOf(const plan::ColumnT &column, const Arguments &arguments) {
+  const plan::ArgumentT *least = arguments.find(column.name + ".least");
   std::vector<Extent> extents;
   for (const auto &dim : column.dims) {
     const int64_t bound = dim->extent >= 0 ? dim->extent : dim->bound;
-    extents.push_back({dim->extent >= 0 ? bound : 0, bound});
+    const bool hasLeast = least && extents.empty();
+    extents.push_back({dim->extent >= 0 ? bound : hasLeast ? least->integer : 0, bound});
   }
   return extents;
 }
@@ -156,7 +159,7 @@ Result<std::unique_ptr<Source>> openComputed(const plan::SourceT &source,
     SyntheticColumn column;
     column.name = wanted->name;
     column.type = wanted->type;
-    column.dims = extentsOf(*wanted);
+    column.dims = extentsOf(*wanted, arguments);
     const plan::ArgumentT *low = arguments.find(wanted->name + ".low");
     const plan::ArgumentT *end = arguments.find(wanted->name + ".end");
     if (low && end)
@@ -198,7 +201,7 @@ Result<std::unique_ptr<Source>> openTable(const plan::SourceT &source, const Arg
   options.header = !isList && !arguments.find("header");
   std::vector<CsvColumn> columns;
   for (const auto &wanted : source.columns) {
-    CsvColumn column{wanted->name, wanted->type, wanted->name, extentsOf(*wanted)};
+    CsvColumn column{wanted->name, wanted->type, wanted->name, extentsOf(*wanted, arguments)};
     if (!readsAsText(*wanted) || (isList && !wanted->dims.empty()))
       return sourceError(source, "column `" + wanted->name + "` cannot be read from text");
     const plan::ArgumentT *from = arguments.find(wanted->name + ".from");
@@ -227,8 +230,8 @@ Result<std::unique_ptr<Source>> openObjects(const plan::SourceT &source, const A
     if (!readsAsText(*wanted))
       return sourceError(source, "column `" + wanted->name + "` cannot be read from text");
     const plan::ArgumentT *from = arguments.find(wanted->name + ".from");
-    columns.push_back(
-        {{wanted->name, wanted->type, extentsOf(*wanted)}, from ? from->text : wanted->name});
+    columns.push_back({{wanted->name, wanted->type, extentsOf(*wanted, arguments)},
+                       from ? from->text : wanted->name});
   }
   return openJsonLines(files, options, columns);
 }
@@ -339,9 +342,11 @@ Result<std::unique_ptr<ExternalSource>> openGiven(const plan::PlanT &tree,
     return sourceError(source, "its rows come from the program that opens the session, which "
                                "gives " +
                                    (number ? std::to_string(number) + " such tables" : "none"));
+  const std::vector<plan::ArgumentT> noParams;
+  const Arguments arguments(source, noParams);
   std::vector<ColumnInfo> columns;
   for (const auto &wanted : source.columns)
-    columns.push_back({wanted->name, wanted->type, extentsOf(*wanted)});
+    columns.push_back({wanted->name, wanted->type, extentsOf(*wanted, arguments)});
   ExternalTable table = options.external[number];
   if (!options.files) // nor can indexes of videos be kept
     table.files = nullptr;

@@ -73,7 +73,7 @@ std::string ColumnInfo::typeText() const {
   for (size_t axis = 0; axis < dims.size(); ++axis) {
     text += axis == 0 ? "[" : ", ";
     if (!dims[axis].isStatic())
-      text += "k <= ";
+      text += (dims[axis].minimum > 0 ? std::to_string(dims[axis].minimum) + " <= " : "") + "k <= ";
     text += std::to_string(dims[axis].bound);
   }
   return dims.empty() ? text : text + "]";

@@ -78,9 +78,12 @@ private:
   Result<int64_t> counted(int64_t count, size_t axis) const {
     const Extent &extent = dims[axis];
     if (count < extent.minimum || count > extent.bound)
-      return refuse("has " + std::to_string(count) + " elements along axis " +
-                    std::to_string(axis) + ", " + (extent.isStatic() ? "" : "at most ") +
-                    std::to_string(extent.bound) + " are declared");
+      return refuse(
+          "has " + std::to_string(count) + " elements along axis " + std::to_string(axis) + ", " +
+          (extent.isStatic()        ? ""
+           : count < extent.minimum ? "at least "
+                                    : "at most ") +
+          std::to_string(count < extent.minimum ? extent.minimum : extent.bound) + " are declared");
     return count;
   }
 

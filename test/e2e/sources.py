@@ -544,6 +544,35 @@ class JsonLines(Sources):
             self.assertEqual((found["ids"].tolist(), found["pairs"].tolist()), (ids, pairs))
 
 
+class LeastExtents(Sources):
+    """An extent that is a range has a lower end, too."""
+
+    TEXT = """pipeline p(list: path) {
+  for row in %s order sequential
+  batch 1 per rank last keep { output x: i64[n, k <= 5] ragged = row.x }
+}"""
+
+    def test_synthetic_rows_have_at_least_as_many(self):
+        text = """pipeline p() {
+  for row in synthetic(200, x = f32[k = %s]) order sequential
+  batch 200 { output k: i64[n] = extent(row.x, k) }
+}"""
+        for extents, allowed in (("3 ..= 5", {3, 4, 5}), ("3 .. 5", {3, 4}), ("4 ..= 4", {4}), ("0 ..= 2", {0, 1, 2})):
+            self.assertEqual({int(self.sample(text % extents, at)["k"]) for at in range(16)}, allowed, extents)
+
+    def test_rows_with_fewer_are_bad_samples(self):
+        csv, lines = (os.path.join(self.folder, name) for name in ("rows.csv", "rows.jsonl"))
+        with open(csv, "w") as file:
+            file.write("x\n1 2 3\n1\n")
+        with open(lines, "w") as file:
+            file.write('{"x": [1, 2, 3]}\n{"x": [1]}\n')
+        for source, path in (("csv", csv), ("json_lines", lines)):
+            for least, status in ((1, 0), (2, 1)):
+                text = self.TEXT % f"{source}(list, x = i64[k = {least} ..= 5])"
+                done = self.run_tool("run", self.write(text), "--set", f"list={path}", "--on-error", "fail", expect=status)
+            self.assertIn("has 1 elements along axis 0, at least 2 are declared", done.stderr)
+
+
 class Mistakes(Sources):
     """Faults of a source are reported when checking, at the user's line."""
 

@@ -286,6 +286,19 @@ class Arrow(unittest.TestCase):
                 files[row].write_bytes(png(row))
             self.assertEqual(self.check(Sized(arrow_dataset(self.table(files)), ROWS), range(ROWS)), [])
 
+    def test_rows_with_too_few_elements_are_bad_samples(self):
+        text = """pipe 1
+pipeline lists() with on_error = substitute(100%) {
+  for row in external_source(x = i64[k = 2 ..= 3])
+  batch 5 per rank last keep { output x: i64[n, k <= 3] ragged = row.x }
+}
+"""
+        table = pyarrow.table({"x": pyarrow.array([[1] * count for count in range(5)])})
+        with load(penstock.from_dataset(Sized(arrow_dataset(table), 5)), text) as loader:
+            self.assertEqual(len(list(loader)), 1)
+            self.assertEqual({bad.row for bad in loader.bad_samples()}, {0, 1, 4})
+            self.assertIn("i64[2 <= k <= 3]", loader.bad_samples()[0].reason)
+
     def test_lists_and_missing_numbers(self):
         text = """pipe 1
 pipeline lists() with on_error = substitute(100%) {

@@ -38,7 +38,8 @@ private:
   void givePath(const std::string &argName, const dsl::Expr &expr);
   void giveIndex();
   void namedColumn(const dsl::Arg &arg, bool numbered, bool hasLists = false);
-  mlir::Type columnType(const dsl::Expr &expr);
+  mlir::Type columnType(const dsl::Expr &expr, const std::string &column);
+  void boundExtent(Dim &axis, const Argument &range, const std::string &column);
 
   Expressions &in;
   const dsl::Name &name;
@@ -54,7 +55,22 @@ private:
 } // namespace
 } // namespace penstock::importer
 
-mlir::Type SourceImport::columnType(const dsl::Expr &expr) {
+/// An extent that differs by row: `k = 2 ..= 5`. Its lower end is no part of a type.
+void SourceImport::boundExtent(Dim &axis, const Argument &range, const std::string &column) {
+  const int64_t least = in.demandInt(range.value.parts[0], range.range, "the smallest extent");
+  const int64_t most = in.demandInt(range.value.parts[1], range.range, "the largest extent");
+  if (least < 0)
+    in.fail(range.range, "an extent of " + std::to_string(least));
+  axis.axis.bound = most - (range.value.closed ? 0 : 1);
+  if (axis.axis.bound < least)
+    in.fail(range.range, "no extent lies in this range: it begins at " + std::to_string(least) +
+                             " and ends " + (range.value.closed ? "at " : "before ") +
+                             std::to_string(most));
+  if (least > 0)
+    settings.push_back(in.base.getNamedAttr(column + ".least", in.base.getI64IntegerAttr(least)));
+}
+
+mlir::Type SourceImport::columnType(const dsl::Expr &expr, const std::string &column) {
   if (const auto *name = expr.as<dsl::NameExpr>())
     if (mlir::Type type = in.elementNamed(name->name))
       return type;
@@ -77,10 +93,7 @@ mlir::Type SourceImport::columnType(const dsl::Expr &expr) {
     } else if (arg.value.is(Kind::Range)) {
       if (!axes.empty())
         in.notYet(arg.range, "an extent that differs by row anywhere but on the first axis");
-      axis.axis.bound = in.demandInt(arg.value.parts[1], arg.range, "the largest extent") -
-                        (arg.value.closed ? 0 : 1);
-      if (axis.axis.bound < 0)
-        in.fail(arg.range, "an axis with " + std::to_string(axis.axis.bound) + " elements at most");
+      boundExtent(axis, arg, column);
     } else {
       axis.axis.extent = in.demandInt(arg.value, arg.range, "an extent");
       if (axis.axis.extent < 0)
@@ -135,7 +148,7 @@ void SourceImport::rawColumns() {
       in.fail(arg.range, "`raw` takes named columns",
               "`label = column(labels, i64)`, or `npy(labels, i64)` for a .npy file");
     const dsl::Expr &spelled = *call->args.args[1].value;
-    mlir::Type type = columnType(spelled);
+    mlir::Type type = columnType(spelled, arg.name->text);
     if (auto shaped = llvm::dyn_cast<pipe::NamedTensorType>(type); shaped && !shaped.isStatic())
       in.fail(spelled.range, "the rows of a raw column have one size");
     givePath(arg.name->text, *call->args.args[0].value);
@@ -156,7 +169,7 @@ void SourceImport::syntheticColumns() {
     if (!arg.name)
       in.fail(arg.range, "a column needs a name", "`label = i64`");
     if (!arg.value->as<dsl::RangeExpr>()) {
-      columns.push_back({arg.name->text, columnType(*arg.value)});
+      columns.push_back({arg.name->text, columnType(*arg.value, arg.name->text)});
       continue;
     }
     Val range = in.eval(*arg.value);
@@ -206,7 +219,7 @@ void SourceImport::namedColumn(const dsl::Arg &arg, bool numbered, bool hasLists
   const auto *base = index ? index->base->as<dsl::NameExpr>() : nullptr;
   const auto *element = hasLists && base ? base : word;
   if (!type && element && in.elementNamed(element->name))
-    type = columnType(*spelled);
+    type = columnType(*spelled, arg.name->text);
   mlir::Type number = type;
   if (auto tensor = llvm::dyn_cast_or_null<pipe::NamedTensorType>(type))
     number = tensor.getElementType();
@@ -337,7 +350,7 @@ void SourceImport::externalColumns() {
     const auto *word = arg.value->as<dsl::NameExpr>();
     const bool isBytes = word && word->name == "bytes";
     columns.push_back({arg.name->text, isBytes ? mlir::Type(pipe::BytesType::get(&in.context))
-                                               : columnType(*arg.value)});
+                                               : columnType(*arg.value, arg.name->text)});
   }
 }
 

@@ -104,6 +104,8 @@ TEST(TextList, NestedAndPlain) {
 
 TEST(TextList, WhatDoesNotFit) {
   EXPECT_EQ(listOf("[1, 2, 3]", {{0, 2}}), "has 3 elements along axis 0, at most 2 are declared");
+  EXPECT_EQ(listOf("[1]", {{2, 5}}), "has 1 elements along axis 0, at least 2 are declared");
+  EXPECT_EQ(listOf("", {{2, 5}}, true), "has 0 elements along axis 0, at least 2 are declared");
   EXPECT_EQ(listOf("[1]", {{2, 2}}), "has 1 elements along axis 0, 2 are declared");
   EXPECT_EQ(listOf("[[1, 2], [3]]", {{0, 9}, {2, 2}}),
             "has 1 elements along axis 1, 2 are declared");

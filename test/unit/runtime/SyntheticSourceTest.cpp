@@ -128,6 +128,7 @@ TEST(Synthetic, ADynamicAxisDiffersFromRowToRow) {
   for (int count : counts)
     EXPECT_NEAR(count, 1000, 150);
   EXPECT_EQ(source->columns()[0].typeText(), "f32[k <= 5, 4]");
+  EXPECT_EQ(open({{"x", DType::f32, {{2, 5}}, {}}})->columns()[0].typeText(), "f32[2 <= k <= 5]");
 }
 
 std::string failure(std::vector<SyntheticColumn> columns, int64_t length = 10) {
