@@ -276,6 +276,33 @@ class Control(LanguageTest):
             numpy.testing.assert_array_equal(found["b"], found["x"] if label >= 3 else found["x"][:, ::-1])
         self.assertEqual(labels, {True, False})
 
+    def test_if_between_a_computed_number_and_a_plain_one(self):
+        top = ("fn first(x: u8[h, w, c]) -> f32[] = f32(x[h = 0, w = 0, c = 0])\n"
+               "fn half(x: f32[]) -> f32[] = 0.5 * x")
+        for position in range(6):
+            found = self.scalars({"a": ("f32[n]", "if row.label > 3 then first(row.x) else -1.0"),
+                                  "b": ("f32[n]", "if row.label > 3 then f32(7) else first(row.x)"),
+                                  "c": ("bool[n]", "if row.label > 3 then any(row.x > 250 over [h, w, c]) else false"),
+                                  "d": ("i64[n]", "if row.label > 3 then argmax(row.x[h = 0, c = 0] over [w]) else -1"),
+                                  "e": ("f32[n]", "first(row.x) |> half if row.label > 3"),
+                                  "f": ("f32[n]", "f32(3) |> choose { 1 => identity, 1 => first_of(row.x) }"),
+                                  "g": ("f32[n, w]", "if row.label > 3 then f32(row.x[h = 0, c = 0]) else map (p in row.x[h = 0, c = 0]) { if p > 9 then 1.0 else 0.5 }"),
+                                  "h": ("u8[n]", "if row.label > 3 then row.x[h = 0, w = 0, c = 0] else 7"),
+                                  "x": ("u8[n, h, w, c]", "row.x")},
+                                 top=top + "\nfn first_of(y: f32, x: u8[h, w, c]) -> f32[] = first(x)", position=position)
+            x, is_computed = found["x"], found["row_label"] > 3
+            self.assertEqual(found["a"], x[0, 0, 0] if is_computed else -1)
+            self.assertEqual(found["b"], 7 if is_computed else x[0, 0, 0])
+            self.assertEqual(found["c"], is_computed and (x > 250).any())
+            self.assertEqual(found["d"], x[0, :, 0].argmax() if is_computed else -1)
+            self.assertEqual(found["e"], x[0, 0, 0] / (2 if is_computed else 1))
+            self.assertIn(found["f"], (3, x[0, 0, 0]))
+            numpy.testing.assert_array_equal(found["g"], x[0, :, 0] if is_computed else numpy.where(x[0, :, 0] > 9, 1, 0.5))
+            self.assertEqual(found["h"], x[0, 0, 0] if is_computed else 7)
+        self.refused("pipeline p() {\n  for row in synthetic(9, x = u8[h = 4], l = 0 .. 9)\n"
+                     "  batch 1 per rank last drop { output x: i64[n] = if row.l > 3 then row.x[h = 0] else 300 }\n}",
+                     "both sides of `if` must have one type", "this is u8", "this is int")
+
     def test_a_parameter_that_takes_a_word_is_compared_with_one(self):
         top = "fn is_nearest(how: interpolation) -> int = if how == nearest then 1 else if how != cubic then 2 else 3"
         calls = {name: ("i64[n]", f"is_nearest({name})") for name in ("nearest", "linear", "cubic")}

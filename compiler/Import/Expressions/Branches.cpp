@@ -82,6 +82,35 @@ Val Expressions::branch(mlir::Value index, llvm::ArrayRef<Arm> arms,
   return merge(index, values, blocks, mismatch);
 }
 
+void Expressions::takeTypeMet(llvm::ArrayRef<Val *> arms,
+                              llvm::MutableArrayRef<OwnedBlock> blocks) {
+  auto isTensor = [](const Val *arm) { return arm->is(Kind::Tensor); };
+  if (blocks.empty() || llvm::none_of(arms, isTensor) ||
+      !llvm::all_of(arms, [&](const Val *arm) { return isTensor(arm) || arm->is(Kind::Number); }))
+    return;
+  const bool mixed = !llvm::all_of(arms, isTensor);
+  if (mixed && llvm::any_of(arms, [&](const Val *arm) {
+        return isTensor(arm) && arm->tensorType().getRank() > 0;
+      }))
+    return;
+  const bool untyped = llvm::all_of(arms, [](const Val *arm) { return arm->untyped; });
+  const auto met = llvm::find_if(arms, [&](const Val *candidate) {
+    return llvm::all_of(arms,
+                        [&](const Val *arm) { return converts(*arm, elementType(*candidate)); });
+  });
+  if (met == arms.end())
+    return;
+  const mlir::Type type = elementType(**met);
+  for (size_t i = 0; i < arms.size(); ++i) {
+    BaseGuard inside(base, blocks[i].get());
+    if (elementType(*arms[i]) != type)
+      *arms[i] = *convert(*arms[i], type);
+    if (mixed)
+      *arms[i] = boxed(*arms[i]);
+    arms[i]->untyped = untyped;
+  }
+}
+
 Val Expressions::merge(mlir::Value index, std::vector<Val> values,
                        llvm::MutableArrayRef<OwnedBlock> blocks,
                        const std::function<void(const Val &, const Val &)> &mismatch) {
@@ -194,6 +223,10 @@ Val Expressions::merge(mlir::Value index, std::vector<Val> values,
       continue; // the same, whatever is chosen
     }
     chosen.push_back(k);
+    llvm::SmallVector<Val *> arms;
+    for (auto &arm : leaves)
+      arms.push_back(arm[k]);
+    takeTypeMet(arms, blocks);
     std::vector<Dim> axes;
     if (first.is(Kind::Tensor)) {
       axes = dims(first.ir);

@@ -113,6 +113,9 @@ private:
              const std::function<void(const Val &, const Val &)> &mismatch);
   Val merge(mlir::Value index, std::vector<Val> values, llvm::MutableArrayRef<OwnedBlock> blocks,
             const std::function<void(const Val &, const Val &)> &mismatch);
+  /// Gives a tensor and what other arms have in its place one element type: literals take that of
+  /// what they meet. Beside a tensor without axes a number is one, too.
+  void takeTypeMet(llvm::ArrayRef<Val *> arms, llvm::MutableArrayRef<OwnedBlock> blocks);
   /// Moves a scalar's computation out of a block that is not yet in its op.
   static bool hoistable(mlir::Value value, mlir::Block *from);
   void hoist(mlir::Value value, mlir::Block *from);

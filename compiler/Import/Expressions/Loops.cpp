@@ -189,7 +189,10 @@ Val Expressions::evalSearch(const dsl::SearchExpr &search) {
     std::vector<Val *> leaves;
     flatten(value, leaves);
     for (Val *leaf : leaves)
-      if (!leaf->is(Kind::Number))
+      if (leaf->is(Kind::Tensor) && leaf->tensorType().getRank() == 0)
+        fail(range, "what a search gives depends on pixels here, and must be known before them",
+             "accept what was drawn, and compute with it behind the search");
+      else if (!leaf->is(Kind::Number))
         fail(range, "a search gives numbers, and this is " + show(*leaf));
     return leaves;
   };

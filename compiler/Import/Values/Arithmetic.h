@@ -28,6 +28,8 @@ public:
   Val castTo(pipe::CastMode mode, const Val &value, mlir::Type to, dsl::SourceRange range);
   /// Converts an untyped number, or an int to a float; nothing if not allowed.
   std::optional<Val> convert(const Val &value, mlir::Type to);
+  /// Returns whether convert() does.
+  static bool converts(const Val &value, mlir::Type to);
   /// Converts two operands to their common type and returns it; reports if there is none.
   mlir::Type unify(const std::string &spelling, Val &a, Val &b, dsl::SourceRange range);
 

@@ -57,22 +57,25 @@ static bool fits(mlir::Value value, mlir::Type to) {
   return true;
 }
 
-std::optional<Val> Arithmetic::convert(const Val &value, mlir::Type to) {
+bool Arithmetic::converts(const Val &value, mlir::Type to) {
   mlir::Type from = elementType(value);
-  if (!from)
+  if (!from || from == to)
+    return from == to;
+  const bool isInt = from.isSignlessInteger(64);
+  if (llvm::isa<mlir::FloatType>(to))
+    return isInt || (value.untyped && from.isF64());
+  return value.untyped && isInt && !to.isSignlessInteger(1) && !value.is(Kind::Neighbours) &&
+         fits(value.ir, to);
+}
+
+std::optional<Val> Arithmetic::convert(const Val &value, mlir::Type to) {
+  if (!converts(value, to))
     return std::nullopt;
-  if (from == to) {
+  if (elementType(value) == to) {
     Val same = value;
     same.untyped = false;
     return same;
   }
-  const bool toFloat = llvm::isa<mlir::FloatType>(to);
-  const bool isInt = from.isSignlessInteger(64);
-  const bool allowed = toFloat ? isInt || (value.untyped && from.isF64())
-                               : value.untyped && isInt && !to.isSignlessInteger(1) &&
-                                     !value.is(Kind::Neighbours) && fits(value.ir, to);
-  if (!allowed)
-    return std::nullopt;
   return castTo(CastMode::value, value, to, {});
 }
 
