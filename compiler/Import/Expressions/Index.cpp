@@ -77,8 +77,10 @@ Val Expressions::indexTensor(Val value, const std::vector<const dsl::AxisSetting
       continue;
     }
     if (at.is(Kind::Tensor) && regions.empty()) {
-      if (!llvm::isa<mlir::IntegerType>(elementType(at)))
-        fail(range, "an index must be a whole number, and this is " + show(at));
+      const bool isTruth = elementType(at).isSignlessInteger(1);
+      if (isTruth || !llvm::isa<mlir::IntegerType>(elementType(at)))
+        fail(range, "an index must be a whole number, and this is " + show(at),
+             isTruth ? "`compact(x, mask)` keeps the elements where a mask holds" : "");
       gathers[axis] = at;
       continue;
     }
@@ -161,7 +163,8 @@ mlir::Value Expressions::sliceByPixels(mlir::Value from, const Dim &axis, const 
   for (size_t i = 0; i < 2; ++i) {
     const Val &end = at.parts[i];
     const bool isPlace = end.is(Kind::Tensor) && end.tensorType().getRank() == 0;
-    if (!(isPlace || end.is(Kind::Number)) || !llvm::isa<mlir::IntegerType>(elementType(end)))
+    if (!(isPlace || end.is(Kind::Number)) || !llvm::isa<mlir::IntegerType>(elementType(end)) ||
+        elementType(end).isSignlessInteger(1))
       fail(range, "a slice runs between whole numbers, and one of these is " + show(end));
     const Val wide = castTo(pipe::CastMode::value, end, base.getI64Type(), range);
     if (isPlace)
