@@ -341,6 +341,35 @@ class Control(LanguageTest):
                              top="use vision")
         numpy.testing.assert_array_equal(found["a"], found["x"][:, ::-1])
 
+    def test_repeat_of_what_changes_the_order_of_axes_or_loses_a_bound(self):
+        stages = ["gaussian_blur(3, 1.0)", "rotate(10deg)", "shear(w, 0.3)", "affine(20deg, 1, 0, 1.1, 3deg)"]
+        small = "row.x[h = 0 .. 2 + row.label % 3, w = 0 .. 3]"
+        texts = {f"{kind}{at}{which}": ("u8[n, h <= 4, w, c] pad 0" if which == "s" else "u8[n, h, w, c]", f"{value} |> {chain}")
+                 for at, stage in enumerate(stages) for which, value in (("s", small), ("x", "row.x"))
+                 for kind, chain in (("a", f"repeat (2) {{ {stage} }}"), ("b", f"{stage} |> {stage}"))}
+        turns = {"t": ("u8[n, h, w, c]", "row.x[w = 0 .. 4] |> repeat (4) { rotate90 }"), "x": ("u8[n, h, w, c]", "row.x[w = 0 .. 4]")}
+        for position in range(3):
+            found = self.scalars({**texts, **turns}, top="use vision", position=position)
+            for name in texts:
+                if name[0] == "a":
+                    numpy.testing.assert_array_equal(found[name], found["b" + name[1:]], name)
+            numpy.testing.assert_array_equal(found["t"], found["x"])
+        bounded = """use vision
+pipeline p() {
+  for row in synthetic(9, x = u8[h = 1 ..= 9, w = 8, c = rgb])
+  batch 3 {
+    output a: u8[n, h <= 9, w, c] pad 0 = row.x |> repeat (2) { rotate(10deg) }
+    output b: u8[n, h <= 9, w, c] pad 0 = row.x |> rotate(10deg) |> rotate(10deg)
+  }
+}"""
+        for position in range(3):
+            found = self.sample(bounded, position)
+            numpy.testing.assert_array_equal(found["a"], found["b"])
+        self.refused("pipeline p() {\n  for row in synthetic(9, x = u8[h = 1 ..= 9])\n"
+                     "  batch 3 { output x: u8[n, h <= 9] pad 0 = row.x |> repeat (2) { shorter } }\n}\n"
+                     "fn shorter(x: u8[h]) -> u8[h] = x[h = 0 .. (h + 1) / 2]",
+                     "`repeat` must keep the type of its input, and changes it", "axis `h` has another extent after it")
+
     def test_repeat_of_choices(self):
         text = {"a": ("u8[n, h, w, c]", "row.x |> repeat (2) { choose { 1 => box_blur, 1 => invert } }"), "x": ("u8[n, h, w, c]", "row.x")}
         for position in range(4):

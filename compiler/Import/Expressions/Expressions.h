@@ -102,6 +102,9 @@ private:
   Iteration evalIteration(Val carried, dsl::SourceRange origin, const dsl::RepeatStage &stage);
   /// Makes tensors without axes of some numbers that a `repeat` carries.
   void takeAsTensors(Val &value, const std::map<size_t, mlir::Type> &numbers);
+  /// Gives what an iteration made of a tensor the order of axes and the bounds that it had before.
+  /// Returns the name of an axis whose extent may be another one, and then leaves it.
+  std::string takeCarriedType(Val &after, const Val &before);
   /// Leaves that a `repeat` carries and that pixels decide, by its place and their number: a nested
   /// `repeat` is imported once more for each that is found around it, and not twice as often.
   std::map<const void *, std::map<size_t, mlir::Type>> madeOfPixels;

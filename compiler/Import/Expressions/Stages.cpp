@@ -170,6 +170,27 @@ void Expressions::takeAsTensors(Val &value, const std::map<size_t, mlir::Type> &
         *leaves[i] = boxed(*converted);
 }
 
+std::string Expressions::takeCarriedType(Val &after, const Val &before) {
+  const std::vector<Dim> now = dims(after.ir), carried = dims(before.ir);
+  if (now.size() != carried.size() || elementType(after) != elementType(before))
+    return "";
+  std::vector<std::string> order;
+  std::string other;
+  for (const Dim &dim : carried) {
+    const Dim *same = find(now, dim.axis.name);
+    if (!same || same->axis.metadata != dim.axis.metadata || !same->size != !dim.size ||
+        same->axis.extent != dim.axis.extent)
+      return "";
+    order.push_back(dim.axis.name);
+    if (same->size != dim.size && (countedBy(*same) || countedBy(dim) ||
+                                   constantInt(difference(same->size, dim.size, 0)) != 0))
+      other = dim.axis.name;
+  }
+  if (other.empty())
+    after.ir = retype(permute(after.ir, order), carried);
+  return other;
+}
+
 Val Expressions::evalRepeat(Val value, dsl::SourceRange origin, const dsl::RepeatStage &stage) {
   if (!regions.empty())
     notYet(stage.range, "`repeat` inside a `map` or `window`");
@@ -196,6 +217,7 @@ Val Expressions::evalRepeat(Val value, dsl::SourceRange origin, const dsl::Repea
   llvm::SmallVector<mlir::Value> inits, yielded;
   llvm::SmallVector<mlir::Type> types;
   bool same = after.size() == before.size() && once.result.names == value.names;
+  std::string otherExtent; // the axis
   {
     BaseGuard inside(base, once.block.get());
     for (size_t i = 0; same && i < after.size(); ++i) {
@@ -206,17 +228,16 @@ Val Expressions::evalRepeat(Val value, dsl::SourceRange origin, const dsl::Repea
       if (after[i]->is(Kind::Number) && scalar)
         if (std::optional<Val> converted = convert(*after[i], elementType(*before[i])))
           *after[i] = before[i]->is(Kind::Number) ? *converted : boxed(*converted);
-      same = after[i]->ir && after[i]->ir.getType() == types[i];
-      if (same && after[i]->is(Kind::Tensor)) {
-        std::vector<Dim> now = dims(after[i]->ir), then = dims(before[i]->ir);
-        for (size_t k = 0; same && k < now.size(); ++k)
-          same = now[k].size == then[k].size;
-      }
+      if (after[i]->is(Kind::Tensor) && before[i]->is(Kind::Tensor))
+        otherExtent = takeCarriedType(*after[i], *before[i]);
+      same = otherExtent.empty() && after[i]->ir && after[i]->ir.getType() == types[i];
       yielded.push_back(after[i]->ir);
     }
     if (!same) {
       error(stage.range, "`repeat` must keep the type of its input, and changes it")
-          .note(stage.range, "from " + show(value) + " to " + show(once.result));
+          .note(stage.range, otherExtent.empty()
+                                 ? "from " + show(value) + " to " + show(once.result)
+                                 : "axis " + quote(otherExtent) + " has another extent after it");
       throw Abort{};
     }
     base.create<pipe::YieldOp>(here, yielded);
