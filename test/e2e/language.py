@@ -248,6 +248,22 @@ class Tensors(LanguageTest):
             with self.subTest(reduction=name):
                 numpy.testing.assert_array_equal(found[name], value)
 
+    def test_minima_of_storage_types_keep_their_type(self):
+        top = "fn keep[E: (f16, bf16)](x: E[h, w, c]) -> E[c] = max(x over [h, w])"
+        outputs = {f"{name}{kind}": (f"f32[n, {axes}]", text.replace("X", f"{kind}(row.x)"))
+                   for kind in ("f16", "bf16") for name, axes, text in (
+                       ("most", "c", "f32(keep(X))"), ("lower", "h, w, c", "X - min(X over [h])"), ("sum", "c", "sum(X over [h, w])"),
+                       ("pool", "h, w, c", "f32(window (v in X, h = -1 ..= 1) { least(min(v over [h])) })"))}
+        top += "\nfn least[E: (f16, bf16)](x: E) -> E = x"
+        found = self.scalars({**outputs, "x": ("u8[n, h, w, c]", "row.x")}, top=top)
+        x = found["x"].astype(numpy.float32)
+        for kind in ("f16", "bf16"):
+            numpy.testing.assert_array_equal(found["most" + kind], x.max((0, 1)))
+            numpy.testing.assert_array_equal(found["lower" + kind], x - x.min(0))
+            numpy.testing.assert_array_equal(found["sum" + kind], x.sum((0, 1)))
+            edge = numpy.pad(x, ((1, 1), (0, 0), (0, 0)), "edge")
+            numpy.testing.assert_array_equal(found["pool" + kind], numpy.minimum(numpy.minimum(edge[:-2], edge[1:-1]), edge[2:]))
+
     def test_slices_and_operators_by_axis_name(self):
         found = self.scalars({"a": ("u8[n, h, w]", "row.x[c = 1, h = 1 .. 3, w = 2 ..= 4]"),
                               "b": ("i32[n, w, h]", "i32(row.x[c = 0]) - i32(row.x[c = 0, h = 0])"), "x": ("u8[n, h, w, c]", "row.x")})

@@ -47,6 +47,7 @@ private:
   // Reduce.cpp, Groups.cpp
   mlir::Value ofNothing(pipe::ReduceKind kind, mlir::Value result, const std::vector<Dim> &all,
                         llvm::ArrayRef<std::string> axes);
+  Val asGiven(pipe::ReduceKind kind, const Val &result, mlir::Type given, dsl::SourceRange range);
   Val reduceGroups(pipe::ReduceKind kind, const Argument &arg, const std::vector<std::string> &over,
                    dsl::SourceRange range);
   Val compact(Args args);

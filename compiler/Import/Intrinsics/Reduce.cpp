@@ -31,6 +31,8 @@ static mlir::Value withoutEffect(mlir::OpBuilder &b, mlir::Location loc, ReduceK
   return b.create<penstock::pipe::ConstantOp>(loc, type, llvm::cast<mlir::TypedAttr>(value));
 }
 
+static bool isStored(mlir::Type element) { return element.isF16() || element.isBF16(); }
+
 Val Intrinsics::reduce(const dsl::Name &name, const std::vector<Argument> &args,
                        const std::vector<dsl::Name> &over, dsl::SourceRange range) {
   const bool histogram = name.text == "histogram";
@@ -90,12 +92,13 @@ Val Intrinsics::reduce(const dsl::Name &name, const std::vector<Argument> &args,
              ", and this is " + show(arg.value),
          logical ? "compare first: `count(x > 0 over [h, w])`" : "`count` counts truth values");
   Val value = arg.value;
-  if (element.isF16() || element.isBF16()) {
+  const mlir::Type given = element;
+  if (isStored(element)) {
     element = base.getF32Type();
     value = castTo(CastMode::value, value, element, arg.range);
   }
   if (value.is(Kind::Neighbours))
-    return reduceNeighbours(kind, value, axes, range);
+    return asGiven(kind, reduceNeighbours(kind, value, axes, range), given, range);
   PlaceGuard guard(*this, range);
   const std::vector<Dim> all = dims(value.ir);
   if (anyCounted(value.ir, axes))
@@ -111,7 +114,16 @@ Val Intrinsics::reduce(const dsl::Name &name, const std::vector<Argument> &args,
                                                    base.getStrArrayAttr(names), sizesOf(kept));
   if (kind == ReduceKind::min || kind == ReduceKind::max)
     result = ofNothing(kind, result, all, axes);
-  return tensor(result);
+  return asGiven(kind, tensor(result), given, range);
+}
+
+/// f16 and bf16 are reduced as f32. What is one of the elements has their type again: no bit of it
+/// is lost.
+Val Intrinsics::asGiven(ReduceKind kind, const Val &result, mlir::Type given,
+                        dsl::SourceRange range) {
+  if (!isStored(given) || (kind != ReduceKind::min && kind != ReduceKind::max))
+    return result;
+  return castTo(CastMode::value, result, given, range);
 }
 
 /// Gives a minimum or maximum of no elements its value. Absent elements of floats are NaN, as all
@@ -156,12 +168,14 @@ Val Intrinsics::reduceGroups(ReduceKind kind, const Argument &arg,
     fail(arg.range, quote(name) + (logical ? " takes truth values" : " takes numbers") +
                         ", and this is " + show(arg.value));
   PlaceGuard guard(*this, range);
-  if (element.isF16() || element.isBF16())
+  const mlir::Type given = element;
+  if (isStored(element))
     value = castTo(pipe::CastMode::value, value, element = base.getF32Type(), arg.range);
   if (kind == ReduceKind::count || kind == ReduceKind::argmin || kind == ReduceKind::argmax)
     element = base.getI64Type();
   std::vector<Dim> all = dims(value.ir);
   *const_cast<Dim *>(find(all, along.axis.name)) = groups;
-  return tensor(base.create<pipe::ReduceByOp>(here, tensorOf(element, all), kind, value.ir,
-                                              along.axis.name, slot, sizesOf(all)));
+  const Val result = tensor(base.create<pipe::ReduceByOp>(
+      here, tensorOf(element, all), kind, value.ir, along.axis.name, slot, sizesOf(all)));
+  return asGiven(kind, result, given, range);
 }
