@@ -264,6 +264,14 @@ class Tensors(LanguageTest):
             edge = numpy.pad(x, ((1, 1), (0, 0), (0, 0)), "edge")
             numpy.testing.assert_array_equal(found["pool" + kind], numpy.minimum(numpy.minimum(edge[:-2], edge[1:-1]), edge[2:]))
 
+    def test_means_of_i64_do_not_wrap(self):
+        times = [1_700_000_000_000_000_000 + i for i in range(6)]
+        ends = [-2 ** 63, -2 ** 63, 2 ** 63 - 1, -2 ** 63, 5, -2 ** 63]
+        top = f"const times: i64[k] = {times}\nconst ends: i64[k] = {[max(value, -2 ** 63 + 1) for value in ends]}\nconst few: i64[k] = [-7, 2, 2]"
+        found = self.scalars({name: ("f32[n]", f"mean({name} over [k])") for name in ("times", "ends", "few")}, top=top)
+        exact = lambda values: numpy.float32(float(sum(values)) / len(values))
+        self.assertEqual([found[name] for name in ("times", "ends", "few")], [exact(times), exact(ends), exact([-7, 2, 2])])
+
     def test_slices_and_operators_by_axis_name(self):
         found = self.scalars({"a": ("u8[n, h, w]", "row.x[c = 1, h = 1 .. 3, w = 2 ..= 4]"),
                               "b": ("i32[n, w, h]", "i32(row.x[c = 0]) - i32(row.x[c = 0, h = 0])"), "x": ("u8[n, h, w, c]", "row.x")})
