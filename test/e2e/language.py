@@ -252,7 +252,7 @@ class Tensors(LanguageTest):
         top = "fn keep[E: (f16, bf16)](x: E[h, w, c]) -> E[c] = max(x over [h, w])"
         outputs = {f"{name}{kind}": (f"f32[n, {axes}]", text.replace("X", f"{kind}(row.x)"))
                    for kind in ("f16", "bf16") for name, axes, text in (
-                       ("most", "c", "f32(keep(X))"), ("lower", "h, w, c", "X - min(X over [h])"), ("sum", "c", "sum(X over [h, w])"),
+                       ("most", "c", "f32(keep(X))"), ("lower", "h, w, c", "X - min(X over [h])"), ("sum", "c", "sum(X over [h, w])"), ("met", "c", "max(X over [h, w]) + sum(X over [h, w])"),
                        ("pool", "h, w, c", "f32(window (v in X, h = -1 ..= 1) { least(min(v over [h])) })"))}
         top += "\nfn least[E: (f16, bf16)](x: E) -> E = x"
         found = self.scalars({**outputs, "x": ("u8[n, h, w, c]", "row.x")}, top=top)
@@ -261,6 +261,7 @@ class Tensors(LanguageTest):
             numpy.testing.assert_array_equal(found["most" + kind], x.max((0, 1)))
             numpy.testing.assert_array_equal(found["lower" + kind], x - x.min(0))
             numpy.testing.assert_array_equal(found["sum" + kind], x.sum((0, 1)))
+            numpy.testing.assert_array_equal(found["met" + kind], x.max((0, 1)) + x.sum((0, 1)))
             edge = numpy.pad(x, ((1, 1), (0, 0), (0, 0)), "edge")
             numpy.testing.assert_array_equal(found["pool" + kind], numpy.minimum(numpy.minimum(edge[:-2], edge[1:-1]), edge[2:]))
 

@@ -92,9 +92,13 @@ mlir::Type Arithmetic::unify(const std::string &spelling, Val &a, Val &b, dsl::S
   }
   auto isFloat = [](mlir::Type type) { return llvm::isa<mlir::FloatType>(type); };
   auto isInt = [](mlir::Type type) { return type.isSignlessInteger(64); };
+  // Types of storage, which are computed with as f32.
+  auto isStored = [](mlir::Type type) { return type.isF16() || type.isBF16(); };
   mlir::Type common;
   if (left == right)
     common = left;
+  else if ((isStored(left) && right.isF32()) || (left.isF32() && isStored(right)))
+    common = mlir::Float32Type::get(&context);
   else if (isFloat(left) && isFloat(right))
     common = a.untyped && !b.untyped ? right : b.untyped && !a.untyped ? left : mlir::Type();
   else if (isInt(left) && isFloat(right))
@@ -115,7 +119,7 @@ mlir::Type Arithmetic::unify(const std::string &spelling, Val &a, Val &b, dsl::S
              ": element types do not convert by themselves",
          quote(target + "(...)") + " converts");
   }
-  if (common.isF16() || common.isBF16()) // storage types: arithmetic is f32
+  if (isStored(common))
     common = mlir::Float32Type::get(&context);
   const bool untyped =
       common.isF64() && (a.untyped || !isFloat(left)) && (b.untyped || !isFloat(right));
