@@ -172,21 +172,52 @@ PipelineImport::importOrder(const dsl::Expr &order) {
               here, tensorOf(base.getI64Type(), {{{"k", count, -1, ""}, {}}}), values)};
 }
 
+/// What a number is made of that is not there when rows are looked at; empty if nothing is.
+static std::string madeOfSamples(mlir::Value value) {
+  llvm::SetVector<mlir::Operation *> open;
+  auto add = [&](mlir::Value operand) {
+    if (mlir::Operation *op = operand.getDefiningOp())
+      open.insert(op);
+  };
+  add(value);
+  std::string found;
+  for (size_t i = 0; i < open.size() && found.empty(); ++i)
+    open[i]->walk([&](mlir::Operation *op) {
+      if (llvm::isa<penstock::pipe::KeyOp, penstock::pipe::ContextOp>(op))
+        found = "this is drawn for each sample";
+      else if (llvm::isa<penstock::pipe::PickOp>(op))
+        found = "this is of another row, which is picked for each sample";
+      llvm::for_each(op->getOperands(), add);
+    });
+  return found;
+}
+
 void PipelineImport::importAdmission(const dsl::PipelineDecl &pipeline) {
   const dsl::ArgList *weight = weightOf(pipeline.order.get());
   const auto &byLength = pipeline.batch.byLength;
   if (!pipeline.where && !weight && !byLength)
     return;
   mlir::Value condition, number, length;
+  auto demandOfRows = [&](mlir::Value value, const dsl::Expr &given) {
+    const std::string found = madeOfSamples(value);
+    if (!found.empty())
+      fail(given.range,
+           "`where`, weights and lengths are looked at once for each row of the table, and " +
+               found,
+           "`order weighted(...)` takes some rows more often than others");
+    return value;
+  };
   auto demandNumber = [&](const dsl::Expr &given, const std::string &what) {
     Val value = eval(given);
     if (!value.is(Kind::Number) || value.ir.getType().isSignlessInteger(1))
       fail(given.range, what + " of a row is a number, and this is " + show(value));
-    return castTo(pipe::CastMode::value, value, base.getF64Type(), given.range).ir;
+    return demandOfRows(castTo(pipe::CastMode::value, value, base.getF64Type(), given.range).ir,
+                        given);
   };
   if (pipeline.where) {
     draws.statement = "where";
-    condition = demandBool(eval(*pipeline.where), pipeline.where->range, "`where`");
+    condition = demandOfRows(demandBool(eval(*pipeline.where), pipeline.where->range, "`where`"),
+                             *pipeline.where);
   }
   if (weight) {
     draws.statement = "weighted";
