@@ -209,6 +209,7 @@ Val Expressions::callFn(const dsl::FnDecl &fn, Frame callee, const Val &first,
 Val Expressions::callBody(const dsl::FnDecl &fn, Frame callee, dsl::SourceRange range) {
   enterCall(range, fn);
   frames.push_back(std::move(callee));
+  calls.back().frame = frames.size() - 1;
   struct Pop {
     Expressions &importer;
     mlir::Location saved;

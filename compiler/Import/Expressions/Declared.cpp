@@ -12,8 +12,13 @@ Val Expressions::conform(Val value, const dsl::TypeExpr &type, dsl::SourceRange 
   if (value.is(Kind::Poison))
     throw Abort{};
   auto mismatch = [&]() {
-    error(range, what + " is declared as " + dsl::printType(type) + ", but is " + show(value))
-        .note(type.range, "declared here");
+    auto report =
+        error(range, what + " is declared as " + dsl::printType(type) + ", but is " + show(value));
+    report.note(type.range, "declared here");
+    noteRiding(report);
+    if (value.is(Kind::Tensor) && type.kind == dsl::TypeExpr::Kind::Scalar &&
+        value.tensorType().getRank() > 0 && elementType(value) == elementNamed(type.name.text))
+      report.hint(quote(type.name.text + "[]") + " takes a tensor of any axes");
     throw Abort{};
   };
   if (type.kind == dsl::TypeExpr::Kind::Record) {

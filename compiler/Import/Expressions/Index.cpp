@@ -165,7 +165,7 @@ mlir::Value Expressions::sliceByPixels(mlir::Value from, const Dim &axis, const 
     const bool isPlace = end.is(Kind::Tensor) && end.tensorType().getRank() == 0;
     if (!(isPlace || end.is(Kind::Number)) || !llvm::isa<mlir::IntegerType>(elementType(end)) ||
         elementType(end).isSignlessInteger(1))
-      fail(range, "a slice runs between whole numbers, and one of these is " + show(end));
+      failRiding(range, "a slice runs between whole numbers, and one of these is " + show(end));
     const Val wide = castTo(pipe::CastMode::value, end, base.getI64Type(), range);
     if (isPlace)
       ends[i].origin = wide.ir;

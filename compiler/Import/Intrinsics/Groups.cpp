@@ -11,7 +11,7 @@ Val Intrinsics::compact(Args args) {
   const Val &x = demandTensor(args[0], "compact"), &mask = demandTensor(args[1], "compact");
   std::vector<Dim> all = dims(x.ir), along = dims(mask.ir);
   if (along.size() != 1 || !elementType(mask).isSignlessInteger(1))
-    fail(args[1].range, "a mask holds truth values over one axis, and this is " + show(mask));
+    failRiding(args[1].range, "a mask holds truth values over one axis, and this is " + show(mask));
   const std::string axis = along[0].axis.name;
   Dim *mine = const_cast<Dim *>(find(all, axis));
   if (!mine)
@@ -68,8 +68,8 @@ Val Intrinsics::group(Args args, dsl::SourceRange range) {
     const Val &given = demandTensor(args[4], "group");
     if (given.tensorType().getRank() != 1 || !elementType(given).isSignlessInteger(1) ||
         dims(given.ir)[0].axis.name != axis || !sameExtent(dims(given.ir)[0], along))
-      fail(args[4].range,
-           "a mask holds truth values over " + quote(axis) + ", and this is " + show(given));
+      failRiding(args[4].range,
+                 "a mask holds truth values over " + quote(axis) + ", and this is " + show(given));
     mask = mask ? onlyExisting(given.ir, {axis}, constant(base.getI1Type(), 0)) : given.ir;
   }
   mlir::Type i64 = base.getI64Type();

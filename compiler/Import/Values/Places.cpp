@@ -3,6 +3,7 @@
 // Source places of ops and messages.
 #include "compiler/Import/Values/Places.h"
 #include "compiler/Dialect/UserPlaces.h"
+#include "dsl/AST/Printer.h"
 #include "dsl/Diagnostics/Nearest.h"
 #include "mlir/IR/Location.h"
 
@@ -57,6 +58,44 @@ penstock::dsl::Diagnostics::Report Places::error(dsl::SourceRange range, std::st
 
 void Places::fail(dsl::SourceRange range, std::string message, std::string hint) {
   auto report = error(range, std::move(message));
+  if (!hint.empty())
+    report.hint(std::move(hint));
+  throw Abort{};
+}
+
+/// Says which axis of an argument rides along in a call; empty where none does.
+static std::string ridingAxis(const CallSite &call, const Frame &callee) {
+  for (const penstock::dsl::Param &param : call.fn->params) {
+    const auto bound = callee.values.find(param.name.text);
+    if (bound == callee.values.end() || !bound->second.is(Kind::Tensor) || param.type.axes.empty())
+      continue;
+    for (const penstock::pipe::Axis &axis : bound->second.tensorType().getAxes()) {
+      const bool isDeclared =
+          llvm::any_of(param.type.axes, [&](const penstock::dsl::AxisType &declared) {
+            const auto passed = callee.axes.find(declared.name.text);
+            return (passed == callee.axes.end() ? declared.name.text : passed->second) == axis.name;
+          });
+      if (!isDeclared)
+        return quote(call.function) + " takes " + quote(param.name.text) + " as " +
+               penstock::dsl::printType(param.type) + ", and here axis " +
+               quote(llvm::StringRef(axis.name).rtrim('\'').str()) + " rides along";
+    }
+  }
+  return "";
+}
+
+void Places::noteRiding(dsl::Diagnostics::Report &report) const {
+  for (size_t i = calls.size(); i-- > 0;)
+    if (const std::string text = calls[i].frame < frames.size()
+                                     ? ridingAxis(calls[i], frames[calls[i].frame])
+                                     : std::string();
+        !text.empty())
+      return void(report.note(userRange(calls[i].range), text));
+}
+
+void Places::failRiding(dsl::SourceRange range, std::string message, std::string hint) {
+  auto report = error(range, std::move(message));
+  noteRiding(report);
   if (!hint.empty())
     report.hint(std::move(hint));
   throw Abort{};

@@ -48,6 +48,10 @@ public:
   /// Reports `flip` over axis `ww`, which its input does not have.
   [[noreturn]] void failAxis(dsl::SourceRange range, const std::string &what,
                              const std::string &axis, const Val &value, dsl::SourceRange origin);
+  /// Says at the call that an axis of an argument rides along in the function at hand, if one does.
+  void noteRiding(dsl::Diagnostics::Report &report) const;
+  /// As fail(), with such a note.
+  [[noreturn]] void failRiding(dsl::SourceRange range, std::string message, std::string hint = {});
   [[noreturn]] void notYet(dsl::SourceRange range, std::string what);
   /// Returns the text of a range.
   std::string_view textOf(dsl::SourceRange range) const {

@@ -78,6 +78,7 @@ struct CallSite {
   std::string function;
   const dsl::FnDecl *fn = nullptr;
   mlir::LocationAttr place; ///< of that name, and of the calls around it
+  size_t frame = 0;         ///< of the function
 };
 
 /// An argument as given.
