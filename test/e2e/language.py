@@ -280,6 +280,16 @@ class Tensors(LanguageTest):
         numpy.testing.assert_array_equal(found["a"], x[1:3, 2:5, 1])
         numpy.testing.assert_array_equal(found["b"], (x[..., 0] - x[0, :, 0]).T)
 
+    def test_what_is_computed_twice_is_one_number(self):
+        """The extent of a slice whose begin is written twice is known."""
+        for position in range(4):
+            found = self.scalars({"a": ("u8[n, h = 2, w, c]", "row.x[h = row.label % 3 .. row.label % 3 + 2]"),
+                                  "b": ("u8[n, h = 1, w, c]", "row.x[h = int(f64(row.label) / 2.0) ..= int(f64(row.label) / 2.0)]"),
+                                  "x": ("u8[n, h, w, c]", "row.x")}, position=position)
+            at, half = int(found["row_label"]) % 3, int(found["row_label"]) // 2
+            numpy.testing.assert_array_equal(found["a"], found["x"][at:at + 2])
+            numpy.testing.assert_array_equal(found["b"], found["x"][half:half + 1])
+
     def test_a_list_becomes_a_tensor_by_its_type(self):
         found = self.scalars({"a": ("i32[n, h, w]", "weights"), "b": ("i32[n, w]", "sum(weights over [h])")},
                              top="const weights: i32[h, w] = [[1, 2, 3], [4, 5, 6]]")

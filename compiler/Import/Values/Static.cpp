@@ -97,6 +97,22 @@ bool Scalars::isNeverNegative(mlir::Value value) {
   return true;
 }
 
+/// Returns whether two numbers are computed alike from the same ones: `i % 8` written twice.
+static bool computedAlike(mlir::Value a, mlir::Value b, int &steps) {
+  if (a == b)
+    return true;
+  mlir::Operation *one = a.getDefiningOp(), *other = b.getDefiningOp();
+  using namespace penstock;
+  if (!one || !other || --steps < 0 ||
+      !llvm::isa<pipe::ConstantOp, pipe::UnaryOp, pipe::BinaryOp, pipe::CompareOp, pipe::SelectOp,
+                 pipe::CastOp>(one))
+    return false;
+  return mlir::OperationEquivalence::isEquivalentTo(
+      one, other,
+      [&](mlir::Value x, mlir::Value y) { return mlir::success(computedAlike(x, y, steps)); },
+      nullptr, mlir::OperationEquivalence::IgnoreLocations);
+}
+
 namespace {
 /// A sum of integer values with factors. Exact: everything wraps modulo 2^64.
 struct LinearSum {
@@ -128,6 +144,12 @@ struct LinearSum {
         break;
       }
     }
+    int steps = 64;
+    for (const auto &[known, of] : terms)
+      if (computedAlike(known, value, steps)) {
+        value = known;
+        break;
+      }
     int64_t &term = terms[value];
     term = static_cast<int64_t>(static_cast<uint64_t>(term) + factor);
   }
