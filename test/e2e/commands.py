@@ -26,6 +26,10 @@ class Commands(ToolTest):
         self.assertIn("no parameter `sise`", done.stderr)
         self.assertIn("hint: its parameters are `root` `size` `per_rank`", done.stderr)
 
+    def test_a_parameter_has_one_value(self):
+        done = self.run_tool("check", IMAGENET, "--set", "size=3", "--set", "per_rank=2", "--set", "size=4", expect=2)
+        self.assertEqual(done.stderr, "penstock: error: --set gives `size` twice\n")
+
     def test_a_missing_file(self):
         done = self.run_tool("check", "nowhere.pipe", expect=1)
         self.assertIn("cannot read nowhere.pipe", done.stderr)

@@ -3,6 +3,7 @@
 // Options of the command line, common to several commands.
 
 #include "tools/penstock/Options.h"
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
@@ -136,6 +137,14 @@ penstock::cli::splitSettings(const std::vector<std::string> &set) {
     if (equals == std::string::npos || equals == 0) {
       std::fprintf(stderr, "penstock: error: --set wants name=value, but found `%s`\n",
                    entry.c_str());
+      std::exit(exitUsage);
+    }
+    const bool isTwice = std::any_of(result.begin(), result.end(), [&](const auto &known) {
+      return known.first == std::string_view(entry).substr(0, equals);
+    });
+    if (isTwice) {
+      std::fprintf(stderr, "penstock: error: --set gives `%s` twice\n",
+                   entry.substr(0, equals).c_str());
       std::exit(exitUsage);
     }
     result.emplace_back(entry.substr(0, equals), entry.substr(equals + 1));

@@ -630,6 +630,11 @@ TEST(Stages, TheBatchSizeMayBeComputed) {
   session = p.open(options);
   ASSERT_FALSE(session);
   EXPECT_EQ(session.error().message, "the batch has 0 samples; it needs at least 1");
+  options.params = {{"pairs", int64_t(1) << 40}};
+  session = p.open(options);
+  ASSERT_FALSE(session);
+  EXPECT_EQ(session.error().message,
+            "the batch has 2199023255552 samples; it may have at most 4294967296");
 }
 
 } // namespace
