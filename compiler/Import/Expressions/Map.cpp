@@ -14,7 +14,9 @@ mlir::Value Expressions::bodyScalar(const Val &value, dsl::SourceRange range, co
   if (!value.is(Kind::Number))
     fail(range,
          std::string("the body of ") + what + " must give one number, and this is " + show(value),
-         value.is(Kind::Neighbours) ? "reduce it: `sum(v over [h, w])`" : "");
+         value.is(Kind::Neighbours) ? "reduce it: `sum(v over [h, w])`"
+         : value.is(Kind::Row)      ? "read a field of the row"
+                                    : "");
   return value.ir;
 }
 

@@ -46,16 +46,38 @@ Val Intrinsics::rowField(const Val &row, const std::string &name, dsl::SourceRan
   throw Abort{};
 }
 
+/// The number of rows, where it is known when compiling.
+static std::optional<int64_t> lengthOf(mlir::Value table) {
+  auto source = table.getDefiningOp<penstock::pipe::SourceOp>();
+  if (!source)
+    return std::nullopt;
+  for (auto [name, value] :
+       llvm::zip(source.getArgNames().getAsValueRange<mlir::StringAttr>(), source.getArgs()))
+    if (name == "length" && source.getKind() == "synthetic")
+      return Scalars::constantInt(value);
+  return std::nullopt;
+}
+
 Val Intrinsics::pick(Args args, dsl::SourceRange range) {
   const Val &table = args[0].value;
   if (!table.is(Kind::Table))
     fail(args[0].range, "`pick` takes a table, and this is " + show(table),
          "name it before `for`: `let table = image_folder(root)`");
+  const mlir::Value number = demandIndex(args[1].value, args[1].range, "a row number");
+  if (isElementLocal(number))
+    fail(args[1].range, "a row is picked for the sample, and this differs from element to element",
+         "what elements look up stands in a tensor: `x[k = i]`");
+  if (const std::optional<int64_t> place = constantInt(number)) {
+    const std::optional<int64_t> length = lengthOf(table.ir);
+    if (*place < 0 || (length && *place >= *length))
+      fail(args[1].range, "there is no row " + std::to_string(*place) +
+                              (length ? " in a table of " + std::to_string(*length) : "") +
+                              ": rows count from 0");
+  }
   Val row;
   row.kind = Kind::Row;
   row.columns = table.columns;
-  row.ir = base.create<pipe::PickOp>(here, pipe::RowType::get(&context), table.ir,
-                                     demandIndex(args[1].value, args[1].range, "a row number"));
+  row.ir = base.create<pipe::PickOp>(here, pipe::RowType::get(&context), table.ir, number);
   return row;
 }
 
