@@ -193,6 +193,9 @@ private:
     if (text == "|" || text == "&") {
       reportUnrepaired(range, quote(text) + " is no operator",
                        text == "|" ? "`|>` for a stage, `or` between conditions" : "`and`");
+      // Between brackets, which nothing else can stand between.
+      if (at > 0 && tokens.is(at - 1, Lexer::RPAREN) && tokens.is(at + 1, Lexer::LPAREN))
+        kept.push_back({text == "|" ? size_t(Lexer::OR) : size_t(Lexer::AND), range});
       return;
     }
     if (text == "\\") {

@@ -107,6 +107,7 @@ void reportRefusal(const Refusal &refusal, Diagnostics &diagnostics) {
       &Speaker::parenthesesForAxes,
       &Speaker::numbersForAxes,
       &Speaker::indexWithoutAxis,
+      &Speaker::sliceWithoutEnd,
       &Speaker::axesWithoutBrackets,
       &Speaker::missingComma,
       &Speaker::statementWithoutWord,

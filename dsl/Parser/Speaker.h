@@ -30,6 +30,7 @@ public:
   bool callAsStatement();
   bool conditionAfterValue();
   bool indexWithoutAxis();
+  bool sliceWithoutEnd();
   bool axesWithoutBrackets();
   bool statementWithoutWord();
   bool assignForEquals();

@@ -5,10 +5,18 @@
 
 #include "dsl/Diagnostics/Nearest.h"
 
+#include <algorithm>
+
 namespace penstock::dsl {
 
 using Lexer = grammar::PenstockLexer;
 using Parser = grammar::PenstockParser;
+
+static bool isElement(std::string_view name) {
+  static constexpr std::string_view types[] = {"u8",  "i8",   "u16", "i16", "i32", "i64",
+                                               "f16", "bf16", "f32", "f64", "bool"};
+  return std::find(std::begin(types), std::end(types), name) != std::end(types);
+}
 
 /// The user's `= a if c else b` turned round, if it stands on one line.
 std::string Speaker::choiceInOurWords() const {
@@ -239,6 +247,15 @@ bool Speaker::indexWithoutAxis() {
         .hint(quote("extent(" + std::string(tokens.text(open - 3)) + ", h)"));
     return true;
   }
+  if (isName(type(item)) && tokens.is(item + 1, Lexer::LE) && isElement(base)) {
+    const bool isNumber = tokens.is(item + 2, Lexer::INT);
+    diagnostics
+        .error(join(range(item), range(isNumber ? item + 2 : item + 1)),
+               "an extent that differs from row to row is a range")
+        .hint(quote(std::string(tokens.text(item)) +
+                    " = 0 ..= " + (isNumber ? std::string(tokens.text(item + 2)) : "9")));
+    return true;
+  }
   const bool plain = tokens.is(item, Lexer::INT) || isName(type(item));
   std::string value = plain ? std::string(tokens.text(item)) : "0";
   if (tokens.is(item, Lexer::MINUS) && tokens.is(item + 1, Lexer::INT)) // `x[-1]`
@@ -247,6 +264,20 @@ bool Speaker::indexWithoutAxis() {
     value += " .. " + std::string(tokens.text(item + 2));
   diagnostics.error(range(item), "an index names its axis")
       .hint("`" + base + "[h = " + value + "]`, with the axis in place of `h`");
+  return true;
+}
+
+// `x[k = 2 ..]`
+bool Speaker::sliceWithoutEnd() {
+  if (!is(Lexer::RBRACK) || !(previous(Lexer::RANGE_TO) || previous(Lexer::RANGE_IN)))
+    return false;
+  size_t begin = at; // of this axis
+  while (begin > 0 && !tokens.is(begin, Lexer::LBRACK) && !tokens.is(begin, Lexer::COMMA))
+    --begin;
+  const bool isNamed = isName(type(begin + 1)) && tokens.is(begin + 2, Lexer::ASSIGN);
+  const std::string axis = isNamed ? std::string(tokens.text(begin + 1)) : "h";
+  diagnostics.error(range(at - 1), "a slice has an end")
+      .hint("`.. extent(x, " + axis + ")` is up to the last element");
   return true;
 }
 

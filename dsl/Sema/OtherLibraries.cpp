@@ -140,6 +140,7 @@ constexpr OtherName names[] = {
     {"cummax", "scan_max(a, w)"},
     {"sorted", "a[w = sort(a, w)]"},
     {"argsort", "sort(a, w)"},
+    {"prod", "", "`exp(sum(log(x) over [w]))` is the product of numbers above 0"},
     {"median", "a[w = sort(a, w)][w = extent(a, w) / 2]"},
     {"percentile", "a[w = sort(a, w)][w = (extent(a, w) - 1) * 9 / 10]"},
     {"quantile", "a[w = sort(a, w)][w = (extent(a, w) - 1) * 9 / 10]"},

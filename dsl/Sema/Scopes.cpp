@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dsl/Diagnostics/Nearest.h"
 #include "dsl/Sema/Checker.h"
+#include "dsl/Sema/OtherLibraries.h"
 
 #include <algorithm>
 
@@ -116,6 +117,10 @@ void Checker::unknownValue(const NameExpr &name) {
   }
   if (isFunction(name.name)) {
     report.hint("the function of this name is called as " + quote(name.name + "(...)"));
+    return;
+  }
+  if (const std::string_view type = ourType(name.name); !type.empty()) {
+    report.hint(quote(type));
     return;
   }
   std::vector<std::string_view> known;

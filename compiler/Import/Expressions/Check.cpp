@@ -12,22 +12,6 @@
 
 using namespace penstock::importer;
 
-std::vector<penstock::dsl::SourceRange> Expressions::userPlaces(const dsl::Expr &expr) const {
-  std::vector<dsl::SourceRange> places;
-  const dsl::Expr *at = &expr;
-  dsl::SourceRange range = expr.range;
-  for (size_t i = frames.size(); i-- > 0;) {
-    if (range.file == program.main->id)
-      places.push_back(range);
-    const auto *name = at ? at->as<dsl::NameExpr>() : nullptr;
-    auto given = name ? frames[i].given.find(name->name) : frames[i].given.end();
-    if (given == frames[i].given.end())
-      break;
-    std::tie(at, range) = given->second;
-  }
-  return places;
-}
-
 std::vector<penstock::dsl::SourceRange> Expressions::givenAt(const dsl::Expr &expr) const {
   const std::vector<dsl::SourceRange> places = userPlaces(expr);
   return places.empty() ? std::vector{userRange(expr.range)} : places;

@@ -91,6 +91,7 @@ private:
   Val evalChain(Val value, dsl::SourceRange origin, const dsl::Chain &chain);
   Val evalStage(Val value, dsl::SourceRange origin, const dsl::Stage &stage);
   Val evalStageBody(Val value, dsl::SourceRange origin, const dsl::Stage &stage);
+  std::string wholeWeights(const dsl::ChooseStage &stage);
   Val evalChoose(Val value, dsl::SourceRange origin, const dsl::ChooseStage &stage);
   Val evalRepeat(Val value, dsl::SourceRange origin, const dsl::RepeatStage &stage);
   /// One iteration of a `repeat`, in a block whose arguments are its number and the carried values.
@@ -172,9 +173,6 @@ private:
     std::array<mlir::Value, 2> values;
   };
   ShownValue shownValue(const Val &value);
-  /// The user's places of a value: where it stands, and, where that is a parameter, the
-  /// argument; the last one is where the value was given. None of what the library made itself.
-  std::vector<dsl::SourceRange> userPlaces(const dsl::Expr &expr) const;
   /// As userPlaces(), but for values that the library made itself, the place of its call.
   std::vector<dsl::SourceRange> givenAt(const dsl::Expr &expr) const;
 

@@ -254,6 +254,15 @@ bool Expressions::matchParam(const dsl::FnDecl &fn, const TypeExpr &type, const 
     if (wanted == quantity.type) {
       std::optional<Val> converted =
           value.is(Kind::Number) ? convert(value, base.getF64Type()) : std::nullopt;
+      if (!converted && value.is(Kind::Number) && value.unit && value.unit == quantity.unit) {
+        why.range = arg.range;
+        why.message =
+            "quantities such as an angle are f64, and this is " + show(value.ir.getType());
+        why.notes.push_back({type.range, quote(fn.name.text) + " takes " + quote(name) + " as " +
+                                             dsl::printType(type)});
+        why.hint = "`f64(...)` converts";
+        return false;
+      }
       if (!converted || value.unit != quantity.unit) {
         const std::string own =
             arg.expr && quantity.own && !value.unit ? withUnit(*arg.expr, quantity.own) : "";

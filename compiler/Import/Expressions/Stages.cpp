@@ -5,6 +5,9 @@
 #include "compiler/Import/Expressions/Expressions.h"
 #include "dsl/AST/Spelling.h"
 
+#include <cmath>
+#include <numeric>
+
 using namespace penstock::importer;
 using penstock::pipe::BinaryKind;
 using penstock::pipe::Predicate;
@@ -79,10 +82,35 @@ Val Expressions::evalStageBody(Val value, dsl::SourceRange origin, const dsl::St
   return callType(type, call.path.back().text, args, call.path.back().range);
 }
 
+/// The weights of a `choose` as whole numbers: `7 => ..., 3 => ...` for 0.7 and 0.3.
+std::string Expressions::wholeWeights(const dsl::ChooseStage &stage) {
+  std::vector<int64_t> weights;
+  int64_t common = 0;
+  for (const dsl::ChooseStage::Arm &arm : stage.arms) {
+    const Val weight = eval(*arm.weight);
+    const std::optional<Val> number =
+        weight.is(Kind::Number) ? convert(weight, base.getF64Type()) : std::nullopt;
+    const std::optional<double> known = number ? constantF64(number->ir) : std::nullopt;
+    constexpr double parts = 1000;
+    if (!known || !(*known >= 0 && *known <= 1e9))
+      return "7 => ..., 3 => ...";
+    weights.push_back(std::llround(*known * parts));
+    common = std::gcd(common, weights.back());
+  }
+  std::string text;
+  for (int64_t weight : weights)
+    text += (text.empty() ? "" : ", ") + std::to_string(common ? weight / common : 1) + " => ...";
+  return text;
+}
+
 Val Expressions::evalChoose(Val value, dsl::SourceRange origin, const dsl::ChooseStage &stage) {
   std::vector<mlir::Value> ends; // where each arm's share of the total ends
   for (const dsl::ChooseStage::Arm &arm : stage.arms) {
-    mlir::Value weight = demandIndex(eval(*arm.weight), arm.weight->range, "a weight");
+    const Val given = eval(*arm.weight);
+    if (given.is(Kind::Number) && given.untyped && llvm::isa<mlir::FloatType>(elementType(given)))
+      fail(arm.weight->range, "a weight must be a whole number, and this is " + show(given),
+           "weights are relative: `" + wholeWeights(stage) + "`");
+    mlir::Value weight = demandIndex(given, arm.weight->range, "a weight");
     if (std::optional<int64_t> number = constantInt(weight); number && *number < 0)
       fail(arm.weight->range, "a weight is 0 or more, and this is " + std::to_string(*number));
     ends.push_back(ends.empty() ? weight : binary(BinaryKind::add, ends.back(), weight));

@@ -3,6 +3,7 @@
 // Arguments of intrinsics.
 #include "compiler/Import/Intrinsics/Intrinsics.h"
 #include "dsl/Diagnostics/Nearest.h"
+#include "llvm/ADT/StringSwitch.h"
 
 using namespace penstock::importer;
 
@@ -52,6 +53,16 @@ std::string Intrinsics::demandAxis(const Argument &arg, const Val *of,
   return axis;
 }
 
+/// What other libraries call a border.
+static std::string ourWord(const std::string &theirs) {
+  return llvm::StringSwitch<std::string>(theirs)
+      .Case("mirror", "reflect")
+      .Cases("replicate", "nearest", "edge")
+      .Cases("circular", "periodic", "wrap")
+      .Cases("zero", "zeros", "constant")
+      .Default("");
+}
+
 std::string Intrinsics::demandWord(const Argument &arg, llvm::ArrayRef<llvm::StringRef> words) {
   std::vector<std::string> known;
   std::string all;
@@ -63,8 +74,12 @@ std::string Intrinsics::demandWord(const Argument &arg, llvm::ArrayRef<llvm::Str
     fail(arg.range, "this is one of the words " + all + ", not " + show(arg.value));
   if (llvm::is_contained(words, llvm::StringRef(arg.value.word)))
     return arg.value.word;
-  std::string near = dsl::nearest(arg.value.word, known);
-  fail(arg.range, "there is no " + quote(arg.value.word) + " here",
+  std::string near = ourWord(arg.value.word);
+  if (!llvm::is_contained(words, llvm::StringRef(near)))
+    near = dsl::nearest(arg.value.word, known);
+  const std::vector<dsl::SourceRange> given =
+      arg.expr ? userPlaces(*arg.expr) : std::vector<dsl::SourceRange>();
+  fail(given.empty() ? arg.range : given.back(), "there is no " + quote(arg.value.word) + " here",
        near.empty() ? "the choices are " + all : quote(near));
 }
 

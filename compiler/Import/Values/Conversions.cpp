@@ -109,7 +109,22 @@ mlir::Type Arithmetic::unify(const std::string &spelling, Val &a, Val &b, dsl::S
     common = right;
   else if (b.untyped && isInt(right) && !isFloat(left) && fits(b.ir, left))
     common = left;
+  auto refuseLarge = [&](const Val &number, mlir::Type type) {
+    const std::optional<int64_t> constant =
+        number.is(Kind::Number) && number.untyped && isInt(elementType(number))
+            ? constantInt(number.ir)
+            : std::nullopt;
+    if (constant && llvm::isa<mlir::IntegerType>(type) && !type.isSignlessInteger(1))
+      fail(range,
+           quote(spelling) + " of " + show(a) + " and " + show(b) + ": " +
+               std::to_string(*constant) + " does not fit " + show(type),
+           quote(llvm::isInt<32>(*constant) && type.getIntOrFloatBitWidth() < 32 ? "i32(...)"
+                                                                                 : "i64(...)") +
+               " of the other side has room for it");
+  };
   if (!common) {
+    refuseLarge(a, right);
+    refuseLarge(b, left);
     std::string target = a.untyped || b.untyped ? "f32"
                          : isFloat(left)        ? show(left)
                          : isFloat(right)       ? show(right)

@@ -48,6 +48,22 @@ penstock::dsl::SourceRange Places::userRange(dsl::SourceRange range) const {
   return range;
 }
 
+std::vector<penstock::dsl::SourceRange> Places::userPlaces(const dsl::Expr &expr) const {
+  std::vector<dsl::SourceRange> places;
+  const dsl::Expr *at = &expr;
+  dsl::SourceRange range = expr.range;
+  for (size_t i = frames.size(); i-- > 0;) {
+    if (range.file == program.main->id)
+      places.push_back(range);
+    const auto *name = at ? at->as<dsl::NameExpr>() : nullptr;
+    auto given = name ? frames[i].given.find(name->name) : frames[i].given.end();
+    if (given == frames[i].given.end())
+      break;
+    std::tie(at, range) = given->second;
+  }
+  return places;
+}
+
 penstock::dsl::Diagnostics::Report Places::error(dsl::SourceRange range, std::string message) {
   dsl::SourceRange user = userRange(range);
   auto report = diagnostics.error(user, std::move(message));

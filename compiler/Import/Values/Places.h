@@ -40,6 +40,9 @@ public:
   void enterCall(dsl::SourceRange range, const dsl::FnDecl &fn);
   /// Returns the place of a message about `range`: the user's line if it is in a library.
   dsl::SourceRange userRange(dsl::SourceRange range) const;
+  /// Returns the user's places of a value: where it stands, and, where that is a parameter, the
+  /// argument; the last one is where the value was given. None of what the library made itself.
+  std::vector<dsl::SourceRange> userPlaces(const dsl::Expr &expr) const;
   /// Returns the user's line at hand: ` (train.pipe:7:8)`.
   std::string userPlace() const;
 
