@@ -429,12 +429,16 @@ class Loader(_c.OfThisProcess):
                 self._due = None
             return batch
         except BaseException:
-            self._unsure, self._due = True, None
-            if due and due not in self._left and (epoch is None or self._iterator is epoch._token):
-                self._left.insert(0, due)
-            if self._ends_in:
-                self._end_if_here()
+            self._take_back(due, epoch)
             raise
+
+    def _take_back(self, due: BatchHandle, epoch: _Epoch | None) -> None:
+        """Of an interrupted call."""
+        self._unsure, self._due = True, None
+        if due and due not in self._left and (epoch is None or self._iterator is epoch._token):
+            self._left.insert(0, due)
+        if self._ends_in:
+            self._end_if_here()
 
     def _met_end(self) -> bool:
         """True if the library has ended the epoch, and an interrupted call has not told."""
@@ -701,10 +705,16 @@ class _Epoch:
         loader = self._loader
         if loader is None:
             raise StopIteration
-        batch = loader._next(self)
-        if batch is None:
-            raise StopIteration
-        return batch
+        batch = None
+        try:
+            batch = loader._next(self)
+            if batch is not None:
+                return batch
+        except BaseException: # up to Python 3.10 there is more than one place for them behind the call
+            if batch is not None:
+                loader._take_back(batch._owner, self)
+            raise
+        raise StopIteration
 
     def __length_hint__(self) -> int:
         return len(self._loader) if self._loader else 0
