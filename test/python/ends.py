@@ -283,6 +283,26 @@ print("the loader was closed" in met, met <= {"the loader is closed", "the loade
         self.assertIn("a handler of a signal has come into a call of the loader: it may ask what the loader tells, such as state_dict, and "
                       "cancel it", inside)
 
+    def test_a_function_that_gives_rows_and_is_interrupted_ends_no_epoch(self):
+        interrupts = [True]
+        def rows(epoch):
+            for first in range(0, 100, 8):
+                if first == 80 and interrupts:
+                    interrupts.clear()
+                    raise KeyboardInterrupt # as Ctrl-C does there
+                yield list(range(first, min(first + 8, 100)))
+        with numbers(rows=rows) as loader:
+            found, batches = [], iter(loader)
+            with self.assertRaises(KeyboardInterrupt):
+                for batch in batches:
+                    found += batch.rows
+            for _ in range(2):
+                with self.assertRaisesRegex(penstock.SessionError, r"the function that gives the rows of epoch 0 ended with KeyboardInterrupt; load_state"):
+                    next(batches)
+            loader.load_state_dict(loader.state_dict())
+            found += [row for batch in loader for row in batch.rows]
+            self.assertEqual((found, len(list(loader))), (list(range(100)), 13))
+
     def test_a_function_that_gives_rows_may_close(self):
         def rows(epoch):
             yield [0]

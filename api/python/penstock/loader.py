@@ -657,6 +657,15 @@ class _Asked:
                 yield batch[count:]
             count = max(count - len(batch), 0)
 
+    def _broken(self, epoch: int, error: BaseException) -> Iterator[Sequence[int]]:
+        if isinstance(error, SessionError):
+            raise_again: BaseException = error
+        else:
+            raise_again = SessionError(f"the function that gives the rows of epoch {epoch} ended with {type(error).__name__}; "
+                                       "load_state_dict(state_dict()) asks it again")
+        raise raise_again
+        yield []
+
     def reraise(self) -> None:
         """Raises the exception that the function raised, if any, once."""
         if self.error is not None:
@@ -685,6 +694,8 @@ class _Asked:
             return len(batch)
         except BaseException as error: # noqa: BLE001: it goes on in the thread that waits
             self.error = error
+            if getattr(self.batches.get(epoch), "gi_frame", error) is None: # a generator, which this has ended, and not the epoch
+                self.batches[epoch] = self._broken(epoch, error)
             return -2
         finally:
             self.thread = None
