@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/core/Memory.h"
 
+#include <atomic>
 #include <cstdlib>
 #include <sys/mman.h>
 
@@ -27,6 +28,16 @@ constexpr bool mapLarge = true;
 constexpr bool mapLarge = true;
 #endif
 
+// The C library asks for a mebibyte at least, for each of its arenas.
+constexpr size_t reserveBytes = size_t(4) << 20;
+std::atomic<void *> reserve = nullptr;
+
+/// Null where there is no memory.
+void *mapped(size_t size) {
+  void *bytes = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return bytes == MAP_FAILED ? nullptr : bytes;
+}
+
 bool isMapped(size_t size) { return mapLarge && size >= mapFrom; }
 
 } // namespace
@@ -34,10 +45,8 @@ bool isMapped(size_t size) { return mapLarge && size >= mapFrom; }
 uint8_t *allocateMemory(size_t size) {
   if (size > most)
     return nullptr;
-  if (isMapped(size)) {
-    void *bytes = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    return bytes == MAP_FAILED ? nullptr : static_cast<uint8_t *>(bytes);
-  }
+  if (isMapped(size))
+    return static_cast<uint8_t *>(mapped(size));
   return static_cast<uint8_t *>(std::aligned_alloc(64, (size + 63) / 64 * 64));
 }
 
@@ -48,7 +57,15 @@ void freeMemory(uint8_t *bytes, size_t size) {
     std::free(bytes);
 }
 
+void keepReserve() {
+  void *none = nullptr, *bytes = mapped(reserveBytes);
+  if (bytes && !reserve.compare_exchange_strong(none, bytes))
+    munmap(bytes, reserveBytes);
+}
+
 Error noMemory(std::string_view purpose) {
+  if (void *bytes = reserve.exchange(nullptr))
+    munmap(bytes, reserveBytes);
   return {Code::Exhausted, "no memory " + std::string(purpose) +
                                ": `ulimit -v`, a cgroup or the machine gives no more"};
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Opening of a session: its program, its memory and its threads.
+#include "runtime/core/Memory.h"
 #include "runtime/device/cpu/CpuDevice.h"
 #include "runtime/media/video/VideoLibrary.h"
 #include "runtime/sched/SessionImpl.h"
@@ -106,6 +107,7 @@ Result<LoadedPlan> loadPlan(std::shared_ptr<const Plan> plan,
 Result<std::unique_ptr<Session>> Session::open(std::shared_ptr<const Plan> plan,
                                                std::shared_ptr<const KernelTable> kernels,
                                                SessionOptions options) {
+  keepReserve();
   if (Status status = checkOptions(options); !status)
     return status.error();
   const plan::PlanT &tree = plan->contents();

@@ -4,6 +4,7 @@
 
 #include "api/c/penstock.h"
 #include "tools/penstock/Commands.h"
+#include "tools/penstock/Memory.h"
 #include "tools/penstock/Streams.h"
 
 #include <string>
@@ -12,6 +13,7 @@ using namespace penstock::cli;
 
 int main(int argc, char **argv) {
   holdStandardStreams();
+  sayWhenMemoryEnds();
   CommandLine line("Runs a pipeline that `penstock compile -o` has compiled. It needs no compiler.",
                    "penstock-run", (std::string("penstock-run ") + pst_version()).c_str(),
                    "penstock-run train.pstk --set root=photos");

@@ -4,6 +4,7 @@
 
 #include "api/c/penstock.h"
 #include "tools/penstock/Commands.h"
+#include "tools/penstock/Memory.h"
 #include "tools/penstock/Streams.h"
 
 #include <string>
@@ -12,6 +13,7 @@ using namespace penstock::cli;
 
 int main(int argc, char **argv) {
   holdStandardStreams();
+  sayWhenMemoryEnds();
   CommandLine line(
       "Penstock compiles the data side of a training job from a .pipe file and runs it.",
       "penstock", (std::string("penstock ") + pst_version()).c_str(),
