@@ -180,8 +180,8 @@ class Resume(ToolTest):
         make_folder(self.data, per_class=20)
         state = os.path.join(self.folder, "state")
         self.run_tool(*self.imagenet("--state", state, "--batches", "1"))
-        done = self.run_tool(*self.imagenet("--state", state, "--batches", "1", "--set", "size=48"),
-                             expect=1)
+        self.settings = ["--set", "size=48", "--set", "per_rank=8"]
+        done = self.run_tool(*self.imagenet("--state", state, "--batches", "1"), expect=1)
         self.assertIn("another pipeline", done.stderr)
 
 
