@@ -28,7 +28,8 @@ class Commands(ToolTest):
 
     def test_a_parameter_has_one_value(self):
         done = self.run_tool("check", IMAGENET, "--set", "size=3", "--set", "per_rank=2", "--set", "size=4", expect=2)
-        self.assertEqual(done.stderr, "penstock: error: --set gives `size` twice\n")
+        self.assertEqual(done.stderr, "penstock: error: --set gives `size` two values, `3` and `4`\n")
+        self.run_tool("check", IMAGENET, "--set", "size=3", "--set", "size=3")
 
     def test_a_missing_file(self):
         done = self.run_tool("check", "nowhere.pipe", expect=1)

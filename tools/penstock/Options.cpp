@@ -3,7 +3,6 @@
 // Options of the command line, common to several commands.
 
 #include "tools/penstock/Options.h"
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
@@ -139,15 +138,14 @@ penstock::cli::splitSettings(const std::vector<std::string> &set) {
                    entry.c_str());
       std::exit(exitUsage);
     }
-    const bool isTwice = std::any_of(result.begin(), result.end(), [&](const auto &known) {
-      return known.first == std::string_view(entry).substr(0, equals);
-    });
-    if (isTwice) {
-      std::fprintf(stderr, "penstock: error: --set gives `%s` twice\n",
-                   entry.substr(0, equals).c_str());
-      std::exit(exitUsage);
-    }
-    result.emplace_back(entry.substr(0, equals), entry.substr(equals + 1));
+    const std::string name = entry.substr(0, equals), value = entry.substr(equals + 1);
+    for (const auto &[known, before] : result)
+      if (known == name && before != value) {
+        std::fprintf(stderr, "penstock: error: --set gives `%s` two values, `%s` and `%s`\n",
+                     name.c_str(), before.c_str(), value.c_str());
+        std::exit(exitUsage);
+      }
+    result.emplace_back(name, value);
   }
   return result;
 }
