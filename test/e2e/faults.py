@@ -83,7 +83,8 @@ pipeline corner(root: path) with on_error = substitute(100%) {
         paths = make_folder(self.data, per_class=6)
         for path in paths[::2]:
             os.truncate(path, 300)
-        run = self.imagenet("--on-error", "100%", "--set", "per_rank=4")
+        self.settings = ["--set", "size=32", "--set", "per_rank=4"]
+        run = self.imagenet("--on-error", "100%")
         bad = self.run_json(*run)["bad_samples"]
         done = self.run_tool(*run)
         lines = done.stderr.splitlines()
