@@ -17,6 +17,10 @@ inline const volatile uint8_t *stopOf(const std::atomic<bool> &flag) {
   static_assert(sizeof flag == 1 && std::atomic<bool>::is_always_lock_free);
   return reinterpret_cast<const volatile uint8_t *>(&flag);
 }
+/// Returns whether the flag behind `stop` is set, without a data race.
+inline bool isStopped(const volatile uint8_t *stop) {
+  return __atomic_load_n(stop, __ATOMIC_RELAXED) != 0;
+}
 
 /// Entry points by the plan's kernel numbers. An Image implements it over
 /// machine code, tests over plain C++ functions.

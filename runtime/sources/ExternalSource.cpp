@@ -2,6 +2,7 @@
 #include "runtime/sources/ExternalSource.h"
 
 #include "runtime/abi/scalar.h"
+#include "runtime/core/KernelTable.h"
 #include "runtime/core/Memory.h"
 
 #include <algorithm>
@@ -261,8 +262,8 @@ Status ExternalSource::read(int64_t row, ExternalRow &out, const volatile uint8_
   // Looked at behind the lock: while calls were made one at a time, nobody may want this one any
   // more, and a close() waits for those that are made.
   const auto ask = [&]() -> Status {
-    return *stop ? Status(Error{Code::Cancelled, "the row is not wanted any more"})
-                 : table.read(row, out);
+    return isStopped(stop) ? Status(Error{Code::Cancelled, "the row is not wanted any more"})
+                           : table.read(row, out);
   };
   Status status;
   if (table.anyThread) {
