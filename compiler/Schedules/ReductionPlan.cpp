@@ -153,14 +153,21 @@ int64_t ReductionPlanner::mostApart() const {
   return has.selects(bytes) && whole && isUnrolled() ? apartInRegisters : nearEnough;
 }
 
-/// The axis of the operand that stays and along which lanes read runs of elements; -1: none.
+/// The axis of the operand that stays and along which lanes read runs of elements; -1: none. Sums
+/// for fewer results than lanes are not worth it where what is added up is runs itself.
 int64_t ReductionPlanner::laneAxisAcross() const {
-  if (auto kept = piecesAlong(memory); kept && *extentInCode(op, *kept) >= fewestResults)
+  const auto length = axes.over.empty() ? std::nullopt : extentInCode(op, axes.over.back());
+  const bool areRuns = is({ReduceKind::sum}) && length && *length >= partialSums;
+  auto isTooShort = [&](int64_t axis) {
+    const auto extent = extentInCode(op, axis);
+    return extent && *extent < (areRuns ? lanesAcross() : fewestResults);
+  };
+  if (auto kept = piecesAlong(memory); kept && !isTooShort(*kept))
     return *kept;
   int64_t best = -1, distance = mostApart() + 1;
   for (int64_t axis : axes.kept) {
-    const auto here = apart(axis), extent = extentInCode(op, axis);
-    if (!here || *here < 1 || *here >= distance || (extent && *extent < fewestResults))
+    const auto here = apart(axis);
+    if (!here || *here < 1 || *here >= distance || isTooShort(axis))
       continue;
     best = axis;
     distance = *here;
