@@ -160,7 +160,8 @@ int64_t ReductionPlanner::laneAxisAcross() const {
   const bool areRuns = is({ReduceKind::sum}) && length && *length >= partialSums;
   auto isTooShort = [&](int64_t axis) {
     const auto extent = extentInCode(op, axis);
-    return extent && *extent < (areRuns ? lanesAcross() : fewestResults);
+    const bool isOutside = areRuns && axes.over.back() > axis;
+    return extent && *extent < (isOutside ? lanesAcross() : fewestResults);
   };
   if (auto kept = piecesAlong(memory); kept && !isTooShort(*kept))
     return *kept;
