@@ -50,6 +50,15 @@ std::optional<int64_t> Site::specializedArm(Operation *choose) const {
   return std::nullopt;
 }
 
+const Buffer *Site::buffer(Value tensor) const {
+  for (const LocalBuffers *near = local; near; near = near->around)
+    for (const auto &[known, buffer] : near->buffers)
+      if (known == tensor)
+        return buffer ? &*buffer : nullptr;
+  auto found = ctx.buffers.find(tensor);
+  return found == ctx.buffers.end() ? nullptr : &found->second;
+}
+
 static Buffer argumentBuffer(const Site &site, int64_t number, NamedTensorType type,
                              int64_t outsideBatch = 0);
 
@@ -196,9 +205,8 @@ FailureOr<Buffer> penstock::conversion::wholeBuffer(const Site &site, Value tens
 
 FailureOr<Buffer> penstock::conversion::bufferFor(const Site &site, Value tensor) {
   Context &ctx = site.ctx;
-  auto present = ctx.buffers.find(tensor);
-  if (present != ctx.buffers.end())
-    return present->second;
+  if (const Buffer *present = site.buffer(tensor))
+    return *present;
   auto buffer = wholeBuffer(site, tensor);
   if (succeeded(buffer))
     ctx.buffers[tensor] = *buffer;

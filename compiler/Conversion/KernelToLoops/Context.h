@@ -37,6 +37,13 @@ struct ReducedRows {
   int64_t bytes, together;
 };
 
+/// Where tensors are in a part of the code only: in another buffer than elsewhere, or in none.
+/// Lives as long as that part is emitted.
+struct LocalBuffers {
+  llvm::SmallVector<std::pair<mlir::Value, std::optional<Buffer>>, 1> buffers;
+  const LocalBuffers *around = nullptr;
+};
+
 /// Arm `number` of `count`, taken where the clamped `index` says so.
 struct Arm {
   mlir::Value index;
@@ -108,9 +115,10 @@ struct Site {
   /// Facts about scalars in the case that the loops at hand are written for.
   llvm::SmallVector<std::pair<mlir::Value, LaneValue>, 2> facts;
   const PadRows *padRows = nullptr;
-  int64_t forks = 0;              ///< pads around that tell vectors inside from others
-  std::optional<int64_t> channel; ///< that storeLanes() makes
-  mlir::Value partialSums;        ///< room for 32 vectors of the reduction at hand
+  const LocalBuffers *local = nullptr; ///< on top of the context's buffers
+  int64_t forks = 0;                   ///< pads around that tell vectors inside from others
+  std::optional<int64_t> channel;      ///< that storeLanes() makes
+  mlir::Value partialSums;             ///< room for 32 vectors of the reduction at hand
 
   // Findings on the way, for whoever wants to know.
   bool *readsShared = nullptr;                ///< one channel reads what might be another's too
@@ -122,6 +130,8 @@ struct Site {
   /// For an op of the kernel, element by element.
   Site withOp(mlir::Location loc, mlir::Block *top) const;
   std::optional<int64_t> specializedArm(mlir::Operation *choose) const;
+  /// Where `tensor` is in memory, here; null where its elements are computed.
+  const Buffer *buffer(mlir::Value tensor) const;
 
   /// The kernel, the builder, arithmetic and memory.
   std::tuple<Context &, mlir::OpBuilder &, const Lanes &, const Memory &> parts() const {

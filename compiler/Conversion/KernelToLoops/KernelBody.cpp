@@ -175,8 +175,7 @@ static LogicalResult storeOutputs(const Site &site, ReturnOp op) {
     Value value = operand.get();
     auto type = llvm::cast<NamedTensorType>(value.getType());
     Buffer output = to;
-    if (auto stored = ctx.buffers.find(value);
-        stored != ctx.buffers.end() && stored->second.pointer == output.pointer)
+    if (const Buffer *stored = site.buffer(value); stored && stored->pointer == output.pointer)
       continue; // computed as a whole
     Value low = l.i64(0), high = l.i64(1);
     if (type.getRank() > 0) {

@@ -96,10 +96,10 @@ LogicalResult penstock::conversion::emitRowTiles(const Site &site, const Axis &r
     for (auto [output, operand] :
          llvm::zip(ctx.tileOutputs, body.getTerminator()->getOpOperands())) {
       auto &[value, to] = output;
-      auto stored = ctx.buffers.find(value);
-      if (stored == ctx.buffers.end())
+      const Buffer *stored = site.buffer(value);
+      if (!stored)
         storeTensor(site, value, to, shapeOf(value), l.i64(0), l.i64(tile));
-      else if (stored->second.pointer != to.pointer)
+      else if (stored->pointer != to.pointer)
         storeTensor(site, value, to, shapeFrom(copyLoopsOf(operand), typeOf(value)), l.i64(0),
                     l.i64(tile));
     }

@@ -147,8 +147,7 @@ bool penstock::conversion::readsPlainly(const Site &site, Value value) {
 }
 
 static bool readsPlainlyBelow(const Site &site, Value value, Seen &seen) {
-  auto [ctx, b, l, m] = site.parts();
-  if (ctx.buffers.contains(value) || !seen.isNew(value))
+  if (site.buffer(value) || !seen.isNew(value))
     return true;
   Operation *op = value.getDefiningOp();
   if (auto view = llvm::dyn_cast_if_present<ViewOp>(op)) {

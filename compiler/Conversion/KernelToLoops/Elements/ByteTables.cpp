@@ -233,9 +233,8 @@ static ByteTable tableOf(const Site &site, MapOp op, ArrayRef<LaneValue> inputs,
 std::optional<LaneValue> penstock::conversion::loadByTable(const Site &site, LoadOp op,
                                                            ArrayRef<Index> at) {
   auto [ctx, b, l, m] = site.parts();
-  auto buffer = ctx.buffers.find(op.getTensor());
   NamedTensorType type = typeOf(op.getTensor());
-  if (!hasTables(l) || !isTabled(*op) || buffer == ctx.buffers.end())
+  if (!hasTables(l) || !isTabled(*op) || !site.buffer(op.getTensor()))
     return std::nullopt;
   Operation *place = outermostLoop(b.getInsertionBlock(), site.top);
   if (!place)
@@ -278,7 +277,7 @@ std::optional<LaneValue> penstock::conversion::loadByTable(const Site &site, Loa
     ByteTable table;
     for (int64_t part = 0; part < 4; ++part) {
       there[along] = {l.i64(part * whole.lanes()), 1, {}, {}};
-      table[part] = whole.m.load(buffer->second, there).value;
+      table[part] = whole.m.load(*site.buffer(op.getTensor()), there).value;
     }
     known = ctx.byteTables.emplace(text, table).first;
   }

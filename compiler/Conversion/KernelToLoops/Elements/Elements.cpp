@@ -44,11 +44,10 @@ void penstock::conversion::noteRead(const Site &site, ArrayRef<Index> at) {
 
 LaneValue penstock::conversion::emit(const Site &site, Value tensor, ArrayRef<Index> at) {
   auto [ctx, b, l, m] = site.parts();
-  auto stored = ctx.buffers.find(tensor);
-  if (stored != ctx.buffers.end()) {
+  if (const Buffer *stored = site.buffer(tensor)) {
     noteRead(site, at);
-    LaneValue value = m.load(stored->second, at);
-    if (const auto &written = stored->second.written) // lanes that do not exist read as 0
+    LaneValue value = m.load(*stored, at);
+    if (const auto &written = stored->written) // lanes that do not exist read as 0
       value.range = m.live ? hull(*written, Interval::constant(0)) : *written;
     return value;
   }

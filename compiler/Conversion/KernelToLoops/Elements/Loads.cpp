@@ -56,7 +56,7 @@ static Value isRun(const Site &site, LoadOp op, ArrayRef<ReadAt> places) {
                             l.cmp(CmpIPredicate::ult, last, place.size));
     whole = whole ? l.andInt(whole, inside) : inside;
   }
-  return ctx.buffers.contains(op.getTensor()) ? whole : Value();
+  return site.buffer(op.getTensor()) ? whole : Value();
 }
 
 namespace {
@@ -114,7 +114,7 @@ static std::optional<LaneValue> loadPieces(const Site &site, LoadOp op, ArrayRef
                                            llvm::function_ref<LaneValue()> otherwise) {
   auto [ctx, b, l, m] = site.parts();
   const bool isTable = op.getTensor().getDefiningOp<ConstantOp>() != nullptr;
-  if (l.lanes == 1 || m.live || !(isTable || ctx.buffers.contains(op.getTensor())))
+  if (l.lanes == 1 || m.live || !(isTable || site.buffer(op.getTensor())))
     return std::nullopt;
   InPieces pieces{site};
   SmallVector<Index> at;

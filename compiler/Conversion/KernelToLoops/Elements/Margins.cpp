@@ -162,9 +162,8 @@ LogicalResult penstock::conversion::prepareMargins(const Site &site, WindowOp op
   auto buffer = marginBuffer(site, root, *margin);
   if (failed(buffer))
     return failure();
-  auto stored = ctx.buffers.find(root);
-  if (stored != ctx.buffers.end()) {
-    const Buffer from = stored->second;
+  if (const Buffer *stored = site.buffer(root)) {
+    const Buffer from = *stored;
     copyTensor(site, root, from, *buffer);
     buffer->written = from.written;
   } else {

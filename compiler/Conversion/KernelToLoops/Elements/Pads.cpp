@@ -139,7 +139,7 @@ static LaneValue existingOf(const Site &site, PadOp op, const PadPlace &place, L
   Value source = op.getInput();
   while (auto view = source.getDefiningOp<ViewOp>())
     source = view.getInput();
-  if (ctx.buffers.contains(source) && isPositiveZero(fill.value))
+  if (site.buffer(source) && isPositiveZero(fill.value))
     return value; // lanes that are not live read as 0
   return l.select(l.wrap(m.liveMask(lanes), b.getI1Type()), value, fill);
 }

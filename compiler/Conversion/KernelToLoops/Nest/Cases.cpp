@@ -28,9 +28,8 @@ Value penstock::conversion::specializedArm(const Site &site, Value tensor) {
 
 void penstock::conversion::unresolvedBranches(const Site &site, Value tensor,
                                               llvm::SetVector<Operation *> &found, Seen &seen) {
-  auto [ctx, b, l, m] = site.parts();
   Operation *op = tensor.getDefiningOp();
-  if (!op || ctx.buffers.contains(tensor) || !seen.isNew(tensor))
+  if (!op || site.buffer(tensor) || !seen.isNew(tensor))
     return;
   if (llvm::isa<ChooseOp>(op)) {
     if (Value arm = specializedArm(site, tensor))
@@ -46,7 +45,6 @@ void penstock::conversion::unresolvedBranches(const Site &site, Value tensor,
 
 bool penstock::conversion::unboundedScalars(const Site &site, Value value,
                                             llvm::SetVector<Value> &found, Seen &seen) {
-  auto [ctx, b, l, m] = site.parts();
   // Through integers there comes no NaN.
   auto tensor = llvm::dyn_cast<NamedTensorType>(value.getType());
   if (!seen.isNew(value) ||
@@ -72,8 +70,8 @@ bool penstock::conversion::unboundedScalars(const Site &site, Value value,
     }
     return op && op->getNumRegions() == 0 && all(op->getOperands());
   }
-  if (auto stored = ctx.buffers.find(value); stored != ctx.buffers.end())
-    return stored->second.written && finite(*stored->second.written);
+  if (const Buffer *stored = site.buffer(value))
+    return stored->written && finite(*stored->written);
   if (Value arm = specializedArm(site, value))
     return unboundedScalars(site, arm, found, seen);
   if (auto map = llvm::dyn_cast<MapOp>(op))
@@ -83,10 +81,8 @@ bool penstock::conversion::unboundedScalars(const Site &site, Value value,
 
 void penstock::conversion::laneStrides(const Site &site, Value tensor, ArrayRef<bool> withLanes,
                                        llvm::SetVector<Value> &found, Seen &seen) {
-  auto [ctx, b, l, m] = site.parts();
   Operation *op = tensor.getDefiningOp();
-  if (!op || ctx.buffers.contains(tensor) ||
-      !seen.isNew(tensor, llvm::to_vector_of<int64_t>(withLanes)))
+  if (!op || site.buffer(tensor) || !seen.isNew(tensor, llvm::to_vector_of<int64_t>(withLanes)))
     return;
   if (Value arm = specializedArm(site, tensor))
     return laneStrides(site, arm, withLanes, found, seen);
@@ -127,7 +123,7 @@ void penstock::conversion::rowConditions(const Site &site, Value tensor, ArrayRe
                                          llvm::MapVector<Operation *, PadRow> &found) {
   auto [ctx, b, l, m] = site.parts();
   Operation *op = tensor.getDefiningOp();
-  if (!op || ctx.buffers.contains(tensor))
+  if (!op || site.buffer(tensor))
     return;
   if (Value arm = specializedArm(site, tensor))
     return rowConditions(site, arm, at, found);

@@ -35,7 +35,6 @@ LoopShape penstock::conversion::shapeOf(Value computed) {
 }
 
 LoopShape penstock::conversion::shapeOf(const Site &site, OpOperand &stored) {
-  return site.ctx.buffers.contains(stored.get())
-             ? shapeFrom(copyLoopsOf(stored), typeOf(stored.get()))
-             : shapeOf(stored.get());
+  return site.buffer(stored.get()) ? shapeFrom(copyLoopsOf(stored), typeOf(stored.get()))
+                                   : shapeOf(stored.get());
 }

@@ -127,29 +127,29 @@ static void storeArm(const Site &site, Value tensor, const Buffer &to, LoopShape
   if (!shape.strides || shape.lanes == 1)
     return storeEitherWay(site, tensor, to, shape, low, high);
   const Site wide = site.withLanes(shape.lanes);
-  SmallVector<std::pair<Value, Buffer>> asTheyAre;
+  LocalBuffers dense{{}, site.local};
   Value allDense;
   for (Value input : penstock::analysis::inputsAlongOuterAxis(
-           tensor, shape.laneAxis, [&](Value value) { return ctx.buffers.contains(value); })) {
-    Buffer &buffer = ctx.buffers[input];
+           tensor, shape.laneAxis, [&](Value value) { return site.buffer(value) != nullptr; })) {
+    Buffer buffer = *site.buffer(input);
     const int64_t size = scalarBytes(buffer.element);
     const auto step = penstock::analysis::denseOuterStep(typeOf(input));
     if (buffer.known[0] || !step || *step < 2 || (*step > 4 && !wide.m.takesApart(size, *step)))
       continue;
-    asTheyAre.push_back({input, buffer});
     Value isDense = l.cmp(CmpIPredicate::eq, buffer.strides[0], l.i64(*step * size));
     allDense = allDense ? l.andInt(allDense, isDense) : isDense;
     buffer.known[0] = *step * size;
     buffer.strides[0] = l.i64(*step * size);
+    dense.buffers.push_back({input, buffer});
   }
   if (!allDense)
     return storeEitherWay(site, tensor, to, shape, low, high);
   auto choice = b.create<scf::IfOp>(l.loc, allDense, true);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(choice.thenBlock());
-  storeEitherWay(site, tensor, to, shape, low, high);
-  for (auto &[input, buffer] : asTheyAre)
-    ctx.buffers[input] = buffer;
+  Site inDense = site;
+  inDense.local = &dense;
+  storeEitherWay(inDense, tensor, to, shape, low, high);
   b.setInsertionPointToStart(choice.elseBlock());
   shape.lanes = 1;
   storeNest(site, tensor, to, shape, low, high);
@@ -210,11 +210,14 @@ static void storeNest(const Site &site, Value tensor, const Buffer &to, LoopShap
   while (lastLoop >= 0 && !inLoop(lastLoop))
     --lastLoop;
   const int64_t rowsAhead = ctx.reducedRows.contains(tensor) ? reducedRowsAhead(site, tensor) : 1;
+  LocalBuffers rows = reducedRowsOf(site, tensor);
+  Site reading = site;
+  reading.local = &rows;
   // From the outermost axis inwards, lanes last.
   std::function<void(int64_t)> nest = [&](int64_t axis) {
     if (axis == rank) {
-      storeReducedRows(site, tensor, at);
-      return storeRow(site, tensor, to, shape, at, low, high);
+      storeReducedRows(site, tensor, at, rows);
+      return storeRow(reading, tensor, to, shape, at, low, high);
     }
     if (!inLoop(axis)) {
       nest(axis + 1);
@@ -226,12 +229,12 @@ static void storeNest(const Site &site, Value tensor, const Buffer &to, LoopShap
         auto eachRow = [&](llvm::function_ref<void()> body) {
           forLoop(site, first, l.minS(l.add(first, l.i64(rowsAhead)), end), 1, [&](Value i) {
             at[axis] = m.uniform(i);
-            moveToReducedRow(site, tensor, l.sub(i, first));
+            moveToReducedRows(site, tensor, l.sub(i, first), rows);
             body();
           });
         };
-        eachRow([&] { storeReducedRows(site, tensor, at); });
-        eachRow([&] { storeRow(site, tensor, to, shape, at, low, high); });
+        eachRow([&] { storeReducedRows(site, tensor, at, rows); });
+        eachRow([&] { storeRow(reading, tensor, to, shape, at, low, high); });
       });
       return;
     }

@@ -20,22 +20,22 @@ using arith::CmpIPredicate;
 
 /// Where element (0, 0, 0) of u8[rows, columns, channels] lies and how far rows
 /// are apart, if columns are `channels` bytes apart and channels one.
-static std::optional<std::pair<Value, Value>>
-denseRows(const Lanes &l, const Memory &m, Value tensor, llvm::DenseMap<Value, Buffer> &buffers,
-          llvm::function_ref<LaneValue(Value)> scalar, int64_t channels) {
+static std::optional<std::pair<Value, Value>> denseRows(const Site &site, Value tensor,
+                                                        int64_t channels) {
+  auto [ctx, b, l, m] = site.parts();
   // The indices of three probes: lanes along rows, columns and channels.
   const int64_t rank = typeOf(tensor).getRank();
   SmallVector<Index> at(rank, m.constant(0));
   SmallVector<SmallVector<Index>> probes(rank, at);
   for (int64_t axis = 0; axis < rank; ++axis)
     probes[axis][axis].stride = 1;
-  while (!buffers.count(tensor)) {
+  while (!site.buffer(tensor)) {
     auto view = tensor.getDefiningOp<ViewOp>();
     if (!view)
       return std::nullopt;
     SmallVector<Index> symbols;
     for (Value symbol : view.getSymbols())
-      symbols.push_back(m.uniform(scalar(symbol).value));
+      symbols.push_back(m.uniform(scalarOf(site, symbol).value));
     auto apply = [&](SmallVector<Index> &indices) {
       SmallVector<Index> inner;
       for (AffineExpr expr : view.getMap().getResults())
@@ -47,7 +47,7 @@ denseRows(const Lanes &l, const Memory &m, Value tensor, llvm::DenseMap<Value, B
       apply(probe);
     tensor = view.getInput();
   }
-  const Buffer &buffer = buffers[tensor];
+  const Buffer &buffer = *site.buffer(tensor);
   if (!buffer.element.isUnsignedInteger(8))
     return std::nullopt;
   Value offset = l.i64(0), rowStride = l.i64(0);
@@ -83,8 +83,7 @@ LogicalResult penstock::conversion::prepareRing(const Site &site, ResampleOp op)
   const int64_t rank = type.getRank();
   const Axis &columns = type.getAxes()[1];
   const int64_t channels = rank == 3 ? type.getAxes()[2].extent : 1;
-  auto source = denseRows(
-      l, m, op.getInput(), ctx.buffers, [&](Value v) { return scalarOf(site, v); }, channels);
+  auto source = denseRows(site, op.getInput(), channels);
   if (!source)
     return op.emitOpError("has the schedule \"ring\" (C8), and its rows are not dense in memory");
   RowStream stream;

@@ -81,12 +81,12 @@ Parts Emitter::stages(Transform &f) {
   Parts from = one, next = other;
   int64_t done = 1;
   for (int64_t r : factorsOf(length)) {
-    f.lanes = f.beside > 1 ? 1 : fftOf(op).getLanes();
-    f.stage(from, next, done, r, [&] { return folded; });
+    Transform wide = f;
+    wide.lanes = f.beside > 1 ? 1 : fftOf(op).getLanes();
+    wide.stage(from, next, done, r, [&] { return folded; });
     std::swap(from, next);
     done *= r;
   }
-  f.lanes = 1;
   if (even)
     twiddles = f.table(llvm::to_vector(llvm::seq<int64_t>(0, length + 1)), n);
   return from;

@@ -116,7 +116,13 @@ LaneValue nanWithoutNumbers(const Site &site, pipe::ReduceOp op, LaneValue found
 /// Room for the rows of a reduction that are made when they are read.
 mlir::LogicalResult prepareReducedRows(const Site &site, pipe::ReduceOp op);
 int64_t reducedRowsAhead(const Site &site, mlir::Value stored);
-void moveToReducedRow(const Site &site, mlir::Value stored, mlir::Value number);
-void storeReducedRows(const Site &site, mlir::Value stored, llvm::ArrayRef<Index> at);
+/// Where the rows lie that `stored` reads: the first of those that are made at a time.
+LocalBuffers reducedRowsOf(const Site &site, mlir::Value stored);
+/// Makes them those of `number`.
+void moveToReducedRows(const Site &site, mlir::Value stored, mlir::Value number,
+                       LocalBuffers &rows);
+/// Stores them where the outer axes of `stored` have the indices `at`, and notes their ranges.
+void storeReducedRows(const Site &site, mlir::Value stored, llvm::ArrayRef<Index> at,
+                      LocalBuffers &rows);
 
 } // namespace penstock::conversion

@@ -83,46 +83,62 @@ int64_t penstock::conversion::reducedRowsAhead(const Site &site, Value stored) {
   return rows;
 }
 
-/// From here on, what `stored` reads is row `number` of those that are made at a time.
-void penstock::conversion::moveToReducedRow(const Site &site, Value stored, Value number) {
-  auto [ctx, b, l, m] = site.parts();
-  for (ReducedRows one : ctx.reducedRows.lookup(stored)) {
-    ctx.buffers[one.op.getResult()].pointer = m.address(one.room, l.mul(number, l.i64(one.bytes)));
-    moveToReducedRow(site, one.op.getResult(), number);
+static void appendRows(const Site &site, Value stored, LocalBuffers &rows) {
+  for (ReducedRows one : site.ctx.reducedRows.lookup(stored)) {
+    rows.buffers.push_back({one.op.getResult(), site.ctx.buffers.lookup(one.op.getResult())});
+    appendRows(site, one.op.getResult(), rows);
   }
 }
 
-/// The rows that `stored` reads where its outer axes have the indices `at`.
-void penstock::conversion::storeReducedRows(const Site &site, Value stored, ArrayRef<Index> at) {
+LocalBuffers penstock::conversion::reducedRowsOf(const Site &site, Value stored) {
+  LocalBuffers rows{{}, site.local};
+  appendRows(site, stored, rows);
+  return rows;
+}
+
+static Buffer &rowIn(LocalBuffers &rows, Value tensor) {
+  return *llvm::find_if(rows.buffers, [&](auto &row) { return row.first == tensor; })->second;
+}
+
+void penstock::conversion::moveToReducedRows(const Site &site, Value stored, Value number,
+                                             LocalBuffers &rows) {
   auto [ctx, b, l, m] = site.parts();
-  auto found = ctx.reducedRows.find(stored);
-  if (found == ctx.reducedRows.end())
-    return;
-  for (ReducedRows &one : found->second) {
+  for (ReducedRows one : ctx.reducedRows.lookup(stored)) {
+    rowIn(rows, one.op.getResult()).pointer = m.address(one.room, l.mul(number, l.i64(one.bytes)));
+    moveToReducedRows(site, one.op.getResult(), number, rows);
+  }
+}
+
+static void storeReducedRow(const Site &site, ReduceOp op, Buffer &row, ArrayRef<Index> at) {
+  auto [ctx, b, l, m] = site.parts();
+  std::optional<Interval> written;
+  Site storing = site;
+  storing.written = &written;
+  NamedTensorType type = typeOf(op.getResult());
+  const int64_t last = type.getRank() - 1;
+  const LoopShape shape{last, -1, reductionOf(op).getLanes()};
+  if (*row.known[last - 1]) { // pixels
+    SmallVector<Index> here(at);
+    here[last - 1] = m.constant(0);
+    const int64_t elements = type.getAxes()[last - 1].extent * type.getAxes()[last].extent;
+    overLanes(storing, l.i64(0), l.i64(elements), shape.lanes, [&](const Site &lanes, Index index) {
+      here[last] = index;
+      storeLanes(lanes, op.getResult(), row, shape, here);
+    });
+  } else {
+    storeRow(storing, op.getResult(), row, shape, at, l.i64(0), extent(site, op.getResult(), last));
+  }
+  noteWritten(written, row);
+}
+
+void penstock::conversion::storeReducedRows(const Site &site, Value stored, ArrayRef<Index> at,
+                                            LocalBuffers &rows) {
+  for (ReducedRows one : site.ctx.reducedRows.lookup(stored)) {
     ReduceOp op = one.op;
-    storeReducedRows(site, op.getResult(), at);
-    Buffer row = ctx.buffers.lookup(op.getResult());
-    ctx.buffers.erase(op.getResult()); // else it would be read
-    std::optional<Interval> written;
-    Site storing = site;
-    storing.written = &written;
-    NamedTensorType type = typeOf(op.getResult());
-    const int64_t last = type.getRank() - 1;
-    const LoopShape shape{last, -1, reductionOf(op).getLanes()};
-    if (*row.known[last - 1]) { // pixels
-      SmallVector<Index> here(at);
-      here[last - 1] = m.constant(0);
-      const int64_t elements = type.getAxes()[last - 1].extent * type.getAxes()[last].extent;
-      overLanes(storing, l.i64(0), l.i64(elements), shape.lanes,
-                [&](const Site &lanes, Index index) {
-                  here[last] = index;
-                  storeLanes(lanes, op.getResult(), row, shape, here);
-                });
-    } else {
-      storeRow(storing, op.getResult(), row, shape, at, l.i64(0),
-               extent(site, op.getResult(), last));
-    }
-    noteWritten(written, row);
-    ctx.buffers[op.getResult()] = row;
+    storeReducedRows(site, op.getResult(), at, rows);
+    const LocalBuffers making{{{op.getResult(), std::nullopt}}, &rows}; // else it would be read
+    Site inRow = site;
+    inRow.local = &making;
+    storeReducedRow(inRow, op, rowIn(rows, op.getResult()), at);
   }
 }

@@ -14,8 +14,8 @@ using namespace penstock::conversion;
 static penstock::analysis::InMemory memoryAt(const Site &site) {
   penstock::analysis::InMemory memory;
   memory.stridesOf = [&site](Value tensor) {
-    auto stored = site.ctx.buffers.find(tensor);
-    return stored == site.ctx.buffers.end() ? nullptr : &stored->second.known;
+    const Buffer *stored = site.buffer(tensor);
+    return stored ? &stored->known : nullptr;
   };
   memory.hasMargin = [&site](WindowOp op) { return hasMargin(site, op); };
   memory.armOf = [&site](Value tensor) { return specializedArm(site, tensor); };
