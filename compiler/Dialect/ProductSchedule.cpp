@@ -13,11 +13,12 @@ static constexpr int64_t productsUnrolled = 256;
 
 LogicalResult ContractAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
                                    StringAttr along, int64_t lanes, StringAttr unroll,
-                                   int64_t beside, ProductSums, bool) {
-  if (!isPowerUpTo(lanes, lanesAtMost) || !isPowerUpTo(beside, besideAtMost))
-    return emitError() << "C1: " << lanes << " lanes, " << beside
-                       << " beside; known are powers of two up to " << lanesAtMost << " and "
-                       << besideAtMost;
+                                   int64_t beside, ProductSums, int64_t bands) {
+  if (!isPowerUpTo(lanes, lanesAtMost) || !isPowerUpTo(beside, besideAtMost) ||
+      (bands && !isPowerUpTo(bands, lanesAtMost)))
+    return emitError() << "C1: " << lanes << " lanes, " << beside << " beside, " << bands
+                       << " rows of bands; known are powers of two up to " << lanesAtMost << ", "
+                       << besideAtMost << " and " << lanesAtMost << ", and no bands";
   if ((along && along == unroll) || (lanes > 1 && !along) || (beside > 1 && !unroll))
     return emitError() << "C2: " << lanes << " lanes along " << (along ? along : Attribute())
                        << ", " << beside << " beside along " << (unroll ? unroll : Attribute())
@@ -31,7 +32,7 @@ ContractAttr penstock::pipe::contractOf(ContractOp op) {
   return ContractAttr::get(
       op.getContext(), StringAttr(), 1,
       StringAttr::get(op.getContext(), tensorOf(op.getMatrix()).getAxes()[1].name), 1,
-      ProductSums::memory, false);
+      ProductSums::memory, 0);
 }
 
 std::optional<int64_t> penstock::pipe::extentOfProduct(ContractOp op, int64_t axis) {
@@ -44,17 +45,19 @@ std::optional<int64_t> penstock::pipe::extentOfProduct(ContractOp op, int64_t ax
 
 static std::string whyNoBands(ContractOp op, ContractAttr contract, std::optional<int64_t> summed) {
   NamedTensorType out = tensorOf(op.getResult());
-  const int64_t lanes = contract.getLanes();
+  const int64_t bands = contract.getBands();
   if (!llvm::isa<FloatType>(out.getElementType()) ||
-      !isRowOfSquare(lanes * scalarBytes(out.getElementType())) || lanes < 2 ||
-      !contract.getUnroll() ||
+      !isRowOfSquare(bands * scalarBytes(out.getElementType())) || bands < 2 ||
+      !contract.getUnroll() || !contract.getAlong() ||
       contract.getAlong().getValue() != tensorOf(op.getMatrix()).getAxes()[1].name)
-    return "C19: bands are of floats, with rows of 16, 32 or 64 bytes in the lanes, along the "
+    return "C19: bands are of floats, which fill 16, 32 or 64 bytes, with lanes along the "
            "matrix's columns, and `unroll` along another axis";
   const auto rows = extentOfProduct(op, out.axisIndex(contract.getUnroll()));
-  if (summed.value_or(0) < lanes || rows.value_or(lanes) < lanes || contract.getBeside() > lanes)
-    return "C19: what is summed, and what is transposed, has as many elements as there are lanes, "
-           "and no more go beside";
+  const auto columns = extentOfProduct(op, out.axisIndex(contract.getAlong()));
+  if (summed.value_or(0) < bands || rows.value_or(bands) < bands || columns.value_or(0) < bands ||
+      contract.getBeside() > bands)
+    return "C19: what is summed, what is transposed, and the matrix's columns are as many as rows "
+           "of bands, and no more go beside";
   return "";
 }
 
@@ -74,7 +77,9 @@ std::string penstock::pipe::whyNot(ContractOp op, ContractAttr contract) {
       (products < 1 || products > 2 * sumsOfProduct ||
        products * contract.getBeside() > productsUnrolled))
     return "C18: what is unrolled are 1 to 64 products, and 256 of all results together";
-  if (contract.getSums() == ProductSums::registers && products < sumsOfProduct)
-    return "C18: partial sums in registers are of 32 products at least, known when compiling";
+  if ((contract.getSums() == ProductSums::registers || contract.getSums() == ProductSums::stored) &&
+      products < sumsOfProduct)
+    return "C18: partial sums in registers, or stored, are of 32 products at least, known when "
+           "compiling";
   return contract.getBands() ? whyNoBands(op, contract, summed) : "";
 }

@@ -216,7 +216,8 @@ def Schedule_TurnsAttr : AttrDef<Schedule_Dialect, "Turns"> {
 }
 
 def Schedule_ProductSumsEnum : I32EnumAttr<"ProductSums", "where the partial sums of a product live", [
-    I32EnumAttrCase<"unrolled", 0>, I32EnumAttrCase<"registers", 1>, I32EnumAttrCase<"memory", 2>]> {
+    I32EnumAttrCase<"unrolled", 0>, I32EnumAttrCase<"registers", 1>, I32EnumAttrCase<"stored", 2>,
+    I32EnumAttrCase<"memory", 3>]> {
   let cppNamespace = "::penstock::pipe";
   let genSpecializedAttr = 0;
 }
@@ -230,17 +231,18 @@ def Schedule_ContractAttr : AttrDef<Schedule_Dialect, "Contract"> {
 
     - "unrolled": code is written for each product, in no loop.
     - "registers": as many partial sums at a time are carried as there are registers for.
+    - "stored": one partial sum of each result at a time is carried, and stored; they meet when all have been made.
     - "memory": they are read and written for each product, however many there are.
 
     With `bands` it is looked when running whether the matrix is 0 but for a run of rows in each column, and these alone
-    are gone through then, with lanes along `unroll`, whose rows are transposed for that.
+    are gone through then, with lanes along `unroll`, so many of whose rows are transposed at a time for that.
 
     Constraints:
 
-    - (C1) `lanes` is a power of two up to 64, `beside` one up to 16.
+    - (C1) `lanes` is a power of two up to 64, `beside` one up to 16, and `bands` 0 or one up to 64.
     - (C2) `along` and `unroll` are different axes, and with more lanes, or results beside, than one these stand.
 
-    Example: `#schedule.contract<along = "mel", lanes = 8, unroll = "t", beside = 4, sums = registers, bands = true>`
+    Example: `#schedule.contract<along = "mel", lanes = 16, unroll = "t", beside = 4, sums = stored, bands = 8>`
   }];
   let parameters = (ins
     OptionalParameter<"::mlir::StringAttr">:$along,
@@ -248,7 +250,7 @@ def Schedule_ContractAttr : AttrDef<Schedule_Dialect, "Contract"> {
     OptionalParameter<"::mlir::StringAttr">:$unroll,
     DefaultValuedParameter<"int64_t", "1">:$beside,
     EnumParameter<Schedule_ProductSumsEnum>:$sums,
-    DefaultValuedParameter<"bool", "false">:$bands);
+    DefaultValuedParameter<"int64_t", "0">:$bands);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }

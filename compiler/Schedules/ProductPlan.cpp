@@ -6,6 +6,7 @@
 // longer run; several results share what they read: rows of the value in the one case, columns of
 // the matrix in the other.
 #include "compiler/Schedules/ReductionPlan.h"
+#include "runtime/abi/scalar.h"
 
 using namespace mlir;
 using namespace penstock::pipe;
@@ -14,7 +15,9 @@ using namespace penstock::schedules;
 /// Results along an axis of the value from which on lanes go along it.
 static constexpr int64_t fewestResults = 4;
 /// Results that are made together; more where they share a small matrix.
-static constexpr int64_t together = 4, togetherOfSmall = 8, rowsOfSmall = 16;
+static constexpr int64_t together = 4, togetherOfSmall = 8, rowsOfSmall = 16, mostVectors = 4;
+/// Products from which on partial sums are worth storing: four for each.
+static constexpr int64_t fewestStored = 4 * penstock::scalar::reductionLanes;
 /// From so many rows of the matrix on, and of the value, it is worth to know what is 0; and up to
 /// so many bytes of weights.
 static constexpr int64_t fewestRows = 64, fewestTogether = 4, mostWeightBytes = 1 << 20;
@@ -30,8 +33,10 @@ private:
   std::optional<int64_t> extent(int64_t axis) const { return extentOfProduct(op, axis); }
   void chooseLanes();
   void chooseBeside();
+  void chooseVectors();
   ProductSums sums() const;
   bool hasBands() const;
+  int64_t inRegister() const { return has.lanesOf(scalarBytes(out.getElementType())); }
 
   mutable ContractOp op; // a handle
   const penstock::lane::Features &has;
@@ -56,7 +61,7 @@ void ProductPlanner::chooseLanes() {
     lane = to;
   if (lane < 0)
     return;
-  lanes = has.lanesOf(scalarBytes(out.getElementType()));
+  lanes = inRegister();
   while (lanes > 1 && lanes > *extent(lane))
     lanes /= 2;
   if (lanes < 2)
@@ -75,11 +80,21 @@ void ProductPlanner::chooseBeside() {
     beside *= 2;
 }
 
+/// What is read of the one operand serves as many vectors of the other as there are registers for:
+/// a partial sum each, in half of them.
+void ProductPlanner::chooseVectors() {
+  const int64_t most = std::min<int64_t>(has.registers / 2 / beside, mostVectors) * inRegister();
+  while (2 * lanes <= most && lanes >= inRegister() && *extent(lane) % (2 * lanes) == 0)
+    lanes *= 2;
+}
+
 ProductSums ProductPlanner::sums() const {
-  for (ProductSums sums : {ProductSums::unrolled, ProductSums::registers}) {
+  const ProductSums many =
+      summed.value_or(0) < fewestStored ? ProductSums::registers : ProductSums::stored;
+  for (ProductSums sums : {ProductSums::unrolled, many}) {
     const StringAttr unroll =
         block < 0 ? StringAttr() : StringAttr::get(op.getContext(), out.getAxes()[block].name);
-    if (whyNot(op, ContractAttr::get(op.getContext(), {}, 1, unroll, beside, sums, false)).empty())
+    if (whyNot(op, ContractAttr::get(op.getContext(), {}, 1, unroll, beside, sums, 0)).empty())
       return sums;
   }
   return ProductSums::memory;
@@ -88,9 +103,9 @@ ProductSums ProductPlanner::sums() const {
 bool ProductPlanner::hasBands() const {
   const int64_t size = scalarBytes(out.getElementType());
   const auto rows = block < 0 ? std::nullopt : extent(block);
-  return lane == to && lanes == has.lanesOf(size) && lanes >= 4 &&
+  return lane == to && lanes >= inRegister() && inRegister() >= 4 &&
          summed.value_or(0) >= fewestRows && *summed * *extent(to) * size <= mostWeightBytes &&
-         (!rows || *rows >= fewestTogether * lanes);
+         (!rows || *rows >= fewestTogether * inRegister());
 }
 
 ContractAttr ProductPlanner::plan() {
@@ -99,11 +114,13 @@ ContractAttr ProductPlanner::plan() {
   auto name = [&](int64_t axis) {
     return axis < 0 ? StringAttr() : StringAttr::get(op.getContext(), out.getAxes()[axis].name);
   };
-  auto with = [&](bool bands) {
-    return ContractAttr::get(op.getContext(), name(lane), lanes, name(block), beside, sums(),
-                             bands);
+  const ProductSums where = sums();
+  if (where == ProductSums::stored)
+    chooseVectors();
+  auto with = [&](int64_t bands) {
+    return ContractAttr::get(op.getContext(), name(lane), lanes, name(block), beside, where, bands);
   };
-  return hasBands() && whyNot(op, with(true)).empty() ? with(true) : with(false);
+  return hasBands() && whyNot(op, with(inRegister())).empty() ? with(inRegister()) : with(0);
 }
 
 ContractAttr penstock::schedules::contractFor(ContractOp op, const StoredValues &stored,

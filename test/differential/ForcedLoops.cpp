@@ -118,10 +118,11 @@ static ContractAttr forced(ContractOp op, Rng &rng) {
   const StringAttr along = axis(), other = axis();
   const int64_t lanes = int64_t{1} << rng.below(6), beside = int64_t{1} << rng.below(5);
   const bool isBeside = other != along;
-  return ContractAttr::get(
-      op.getContext(), along, lanes, isBeside ? other : StringAttr(), isBeside ? beside : 1,
-      rng.pick<ProductSums>({ProductSums::unrolled, ProductSums::registers, ProductSums::memory}),
-      isBeside && rng.chance(0.3));
+  return ContractAttr::get(op.getContext(), along, lanes, isBeside ? other : StringAttr(),
+                           isBeside ? beside : 1,
+                           rng.pick<ProductSums>({ProductSums::unrolled, ProductSums::registers,
+                                                  ProductSums::stored, ProductSums::memory}),
+                           isBeside && rng.chance(0.3) ? int64_t{2} << rng.below(4) : 0);
 }
 
 static int64_t someLanes(Rng &rng) { return int64_t{1} << rng.below(7); }

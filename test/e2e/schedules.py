@@ -8,6 +8,7 @@ from support import ToolTest, main
 SUMS = "output y: f32[n, h] = sum(map (v in row.b) { f32(v) * 0.5 } over [w])"
 POOL = "output y: f32[n, h, w] = max(frames(frames(map (v in row.b) { f32(v) * 0.5 }, h, i, 3, 2), w, j, 3, 2) over [i, j])"
 PRODUCT = "output y: f32[n, t, mel] = contract(row.power, row.bank)"
+LONG_PRODUCT = "output y: f32[n, h, m] = contract(map (v in row.tall) { f32(v) * 0.5 }, map (w in 0 .. 130, m in 0 .. 32) { f32(w * m % 7) })"
 # Runs of 3 rows, further down in each column, and columns of nothing but zeros.
 BANDED = ("output y: f32[n, t, mel] = contract(row.power, map (v in row.bank, i in index(row.bank, freq), j in index(row.bank, mel)) "
           "{ if i / 3 == j and j % 5 != 2 then v else 0.0 })")
@@ -51,13 +52,16 @@ DECISIONS = [
     ("tables of a scatter", VOTES, r"tables = 4", "tables = 1"),
     ("zeros that a scatter skips", VOTES, r"(#schedule.turns<tables = 4), skip = 32", r"\1"),
     ("lanes of a product", PRODUCT, r'along = "mel", lanes = 8', 'along = "mel", lanes = 4'),
-    ("the axis of a product's lanes", PRODUCT, r'along = "mel", lanes = 8, unroll = "t"(.*), bands = true', r'along = "t", lanes = 16, unroll = "mel"\1'),
+    ("the axis of a product's lanes", PRODUCT, r'along = "mel", lanes = 8, unroll = "t"(.*), bands = 8', r'along = "t", lanes = 16, unroll = "mel"\1'),
     ("products that share what they read", PRODUCT, r"beside = 4", "beside = 2"),
     ("partial sums of a product", PRODUCT, r"sums = registers", "sums = memory"),
+    ("partial sums of a product that are stored", PRODUCT, r"sums = registers", "sums = stored"),
+    ("vectors of a product", LONG_PRODUCT, r'lanes = 16(.*), sums = stored', r'lanes = 8\1, sums = registers'),
     ("products without a loop", "output y: f32[n, t, mel] = contract(row.quads, row.few)", r"sums = unrolled", "sums = memory"),
-    ("bands of a matrix", PRODUCT, r", bands = true", ""),
-    ("bands of a matrix that has some", BANDED, r", bands = true", ""),
-    ("lanes of bands", BANDED, r'along = "mel", lanes = 8', 'along = "mel", lanes = 16'),
+    ("bands of a matrix", PRODUCT, r", bands = 8", ""),
+    ("bands of a matrix that has some", BANDED, r", bands = 8", ""),
+    ("lanes beside bands", BANDED, r'along = "mel", lanes = 8', 'along = "mel", lanes = 16'),
+    ("lanes of bands", BANDED, r"bands = 8", "bands = 4"),
     ("partial sums of a reduction", SUMS, r"beside = 2", "sums = memory"),
     ("partial sums of a result in each lane", "output y: f32[n, k] = sum(row.points over [t])", r"(#schedule.reduction<way = )[^>]*", r'\1across, along = "k", lanes = 4, sums = memory'),
     ("sums in 32 bits", TOTALS, r", small = \d+", ""),

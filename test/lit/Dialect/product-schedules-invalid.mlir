@@ -6,7 +6,7 @@
 // C1 of #schedule.contract.
 pipe.kernel @k "pixels" schedule {level = 3 : i64} {
 ^bb0(%x: !pipe.tensor<f32[t=40, freq=64]>, %m: !pipe.tensor<f32[freq=64, mel=16]>):
-  // expected-error @below {{C1: 12 lanes, 1 beside; known are powers of two up to 64 and 16}}
+  // expected-error @below {{C1: 12 lanes, 1 beside, 0 rows of bands; known are powers of two up to 64, 16 and 64, and no bands}}
   %0 = pipe.contract %x by %m {contract = #schedule.contract<along = "mel", lanes = 12, sums = memory>} : !pipe.tensor<f32[t=40, freq=64]>, !pipe.tensor<f32[freq=64, mel=16]> -> !pipe.tensor<f32[t=40, mel=16]>
   pipe.return %0 : !pipe.tensor<f32[t=40, mel=16]>
 }
@@ -66,7 +66,7 @@ pipe.kernel @k "pixels" schedule {level = 3 : i64} {
 // kernel, C18.
 pipe.kernel @k "pixels" schedule {level = 3 : i64} {
 ^bb0(%x: !pipe.tensor<f32[t=40, freq=31]>, %m: !pipe.tensor<f32[freq=31, mel=16]>):
-  // expected-error @below {{(C18); partial sums in registers are of 32 products at least, known when compiling}}
+  // expected-error @below {{(C18); partial sums in registers, or stored, are of 32 products at least, known when compiling}}
   %0 = pipe.contract %x by %m {contract = #schedule.contract<along = "mel", lanes = 8, sums = registers>} : !pipe.tensor<f32[t=40, freq=31]>, !pipe.tensor<f32[freq=31, mel=16]> -> !pipe.tensor<f32[t=40, mel=16]>
   pipe.return %0 : !pipe.tensor<f32[t=40, mel=16]>
 }
@@ -76,8 +76,8 @@ pipe.kernel @k "pixels" schedule {level = 3 : i64} {
 // kernel, C19.
 pipe.kernel @k "pixels" schedule {level = 3 : i64} {
 ^bb0(%x: !pipe.tensor<i32[t=40, freq=64]>, %m: !pipe.tensor<i32[freq=64, mel=16]>):
-  // expected-error @below {{(C19); bands are of floats, with rows of 16, 32 or 64 bytes in the lanes, along the matrix's columns, and `unroll` along another axis}}
-  %0 = pipe.contract %x by %m {contract = #schedule.contract<along = "mel", lanes = 8, unroll = "t", sums = memory, bands = true>} : !pipe.tensor<i32[t=40, freq=64]>, !pipe.tensor<i32[freq=64, mel=16]> -> !pipe.tensor<i32[t=40, mel=16]>
+  // expected-error @below {{(C19); bands are of floats, which fill 16, 32 or 64 bytes, with lanes along the matrix's columns, and `unroll` along another axis}}
+  %0 = pipe.contract %x by %m {contract = #schedule.contract<along = "mel", lanes = 8, unroll = "t", sums = memory, bands = 8>} : !pipe.tensor<i32[t=40, freq=64]>, !pipe.tensor<i32[freq=64, mel=16]> -> !pipe.tensor<i32[t=40, mel=16]>
   pipe.return %0 : !pipe.tensor<i32[t=40, mel=16]>
 }
 
@@ -86,8 +86,8 @@ pipe.kernel @k "pixels" schedule {level = 3 : i64} {
 // kernel, C19.
 pipe.kernel @k "pixels" schedule {level = 3 : i64} {
 ^bb0(%x: !pipe.tensor<f32[t=40, freq=64]>, %m: !pipe.tensor<f32[freq=64, mel=16]>):
-  // expected-error @below {{(C19); bands are of floats, with rows of 16, 32 or 64 bytes in the lanes, along the matrix's columns, and `unroll` along another axis}}
-  %0 = pipe.contract %x by %m {contract = #schedule.contract<along = "t", lanes = 8, unroll = "mel", sums = memory, bands = true>} : !pipe.tensor<f32[t=40, freq=64]>, !pipe.tensor<f32[freq=64, mel=16]> -> !pipe.tensor<f32[t=40, mel=16]>
+  // expected-error @below {{(C19); bands are of floats, which fill 16, 32 or 64 bytes, with lanes along the matrix's columns, and `unroll` along another axis}}
+  %0 = pipe.contract %x by %m {contract = #schedule.contract<along = "t", lanes = 8, unroll = "mel", sums = memory, bands = 8>} : !pipe.tensor<f32[t=40, freq=64]>, !pipe.tensor<f32[freq=64, mel=16]> -> !pipe.tensor<f32[t=40, mel=16]>
   pipe.return %0 : !pipe.tensor<f32[t=40, mel=16]>
 }
 
@@ -96,8 +96,8 @@ pipe.kernel @k "pixels" schedule {level = 3 : i64} {
 // kernel, C19.
 pipe.kernel @k "pixels" schedule {level = 3 : i64} {
 ^bb0(%x: !pipe.tensor<f32[t=7, freq=64]>, %m: !pipe.tensor<f32[freq=64, mel=16]>):
-  // expected-error @below {{(C19); what is summed, and what is transposed, has as many elements as there are lanes, and no more go beside}}
-  %0 = pipe.contract %x by %m {contract = #schedule.contract<along = "mel", lanes = 8, unroll = "t", sums = memory, bands = true>} : !pipe.tensor<f32[t=7, freq=64]>, !pipe.tensor<f32[freq=64, mel=16]> -> !pipe.tensor<f32[t=7, mel=16]>
+  // expected-error @below {{(C19); what is summed, what is transposed, and the matrix's columns are as many as rows of bands, and no more go beside}}
+  %0 = pipe.contract %x by %m {contract = #schedule.contract<along = "mel", lanes = 8, unroll = "t", sums = memory, bands = 8>} : !pipe.tensor<f32[t=7, freq=64]>, !pipe.tensor<f32[freq=64, mel=16]> -> !pipe.tensor<f32[t=7, mel=16]>
   pipe.return %0 : !pipe.tensor<f32[t=7, mel=16]>
 }
 
@@ -106,7 +106,7 @@ pipe.kernel @k "pixels" schedule {level = 3 : i64} {
 // kernel, C19.
 pipe.kernel @k "pixels" schedule {level = 3 : i64} {
 ^bb0(%x: !pipe.tensor<f32[t=40, freq=64]>, %m: !pipe.tensor<f32[freq=64, mel=16]>):
-  // expected-error @below {{(C19); what is summed, and what is transposed, has as many elements as there are lanes, and no more go beside}}
-  %0 = pipe.contract %x by %m {contract = #schedule.contract<along = "mel", lanes = 8, unroll = "t", beside = 16, sums = memory, bands = true>} : !pipe.tensor<f32[t=40, freq=64]>, !pipe.tensor<f32[freq=64, mel=16]> -> !pipe.tensor<f32[t=40, mel=16]>
+  // expected-error @below {{(C19); what is summed, what is transposed, and the matrix's columns are as many as rows of bands, and no more go beside}}
+  %0 = pipe.contract %x by %m {contract = #schedule.contract<along = "mel", lanes = 8, unroll = "t", beside = 16, sums = memory, bands = 8>} : !pipe.tensor<f32[t=40, freq=64]>, !pipe.tensor<f32[freq=64, mel=16]> -> !pipe.tensor<f32[t=40, mel=16]>
   pipe.return %0 : !pipe.tensor<f32[t=40, mel=16]>
 }

@@ -6,8 +6,8 @@
 // CHECK-LABEL: pipe.kernel @ways "pixels"
 pipe.kernel @ways "pixels" schedule {level = 3 : i64} {
 ^bb0(%x: !pipe.tensor<f32[t=40, freq=64]>, %m: !pipe.tensor<f32[freq=64, mel=16]>):
-  // CHECK: pipe.contract {{.*}} {contract = #schedule.contract<along = "mel", lanes = 8, unroll = "t", beside = 4, sums = registers, bands = true>}
-  %0 = pipe.contract %x by %m {contract = #schedule.contract<along = "mel", lanes = 8, unroll = "t", beside = 4, sums = registers, bands = true>} : !pipe.tensor<f32[t=40, freq=64]>, !pipe.tensor<f32[freq=64, mel=16]> -> !pipe.tensor<f32[t=40, mel=16]>
+  // CHECK: pipe.contract {{.*}} {contract = #schedule.contract<along = "mel", lanes = 8, unroll = "t", beside = 4, sums = registers, bands = 8>}
+  %0 = pipe.contract %x by %m {contract = #schedule.contract<along = "mel", lanes = 8, unroll = "t", beside = 4, sums = registers, bands = 8>} : !pipe.tensor<f32[t=40, freq=64]>, !pipe.tensor<f32[freq=64, mel=16]> -> !pipe.tensor<f32[t=40, mel=16]>
   // CHECK: {contract = #schedule.contract<unroll = "mel", beside = 2, sums = unrolled>}
   %1 = pipe.contract %x by %m {contract = #schedule.contract<unroll = "mel", beside = 2, sums = unrolled>} : !pipe.tensor<f32[t=40, freq=64]>, !pipe.tensor<f32[freq=64, mel=16]> -> !pipe.tensor<f32[t=40, mel=16]>
   // CHECK: {contract = #schedule.contract<sums = memory>}

@@ -141,8 +141,8 @@ LogicalResult Contraction::emitAll() {
   if (failed(partial))
     return failure();
   summing.partialSums = *partial;
-  if (contractOf(op).getBands())
-    bands.emplace(op, shape);
+  if (const int64_t lanes = contractOf(op).getBands())
+    bands.emplace(op, shape, lanes);
   if (bands && failed(bands->find(site)))
     return failure();
   nest(0);

@@ -22,7 +22,7 @@ llvm::SmallVector<LaneValue> contractAt(const Site &site, pipe::ContractOp op,
 /// rows are transposed for that.
 class Bands {
 public:
-  Bands(pipe::ContractOp op, const ContractShape &shape);
+  Bands(pipe::ContractOp op, const ContractShape &shape, int64_t lanes);
 
   /// Finds the runs, once for all places of the result.
   mlir::LogicalResult find(const Site &site);

@@ -21,10 +21,10 @@ using arith::CmpIPredicate;
 /// Rows of a column that go without a loop: the next of these.
 static constexpr int64_t shortRuns[] = {2, 4, 8, 12, 16, 24, 32, 40, 48, 64};
 
-Bands::Bands(ContractOp op, const ContractShape &shape)
+Bands::Bands(ContractOp op, const ContractShape &shape, int64_t lanes)
     : value(op.getValue()), matrix(op.getMatrix()),
-      element(typeOf(op.getResult()).getElementType()), lanes(shape.lanes),
-      size(scalarBytes(element)), axis(shape.block), column(shape.lane) {
+      element(typeOf(op.getResult()).getElementType()), lanes(lanes), size(scalarBytes(element)),
+      axis(shape.block), column(shape.lane) {
   ArrayRef<Axis> axes = typeOf(op.getMatrix()).getAxes();
   from = typeOf(op.getValue()).axisIndex(axes[0].name);
   rows = axes[0].extent;

@@ -31,7 +31,14 @@ struct Products {
 
   SmallVector<LaneValue> unrolled() const;
   SmallVector<LaneValue> inRegisters() const;
+  SmallVector<LaneValue> stored() const;
   SmallVector<LaneValue> inMemory() const;
+  /// Room for partial sum `lane` of a result.
+  Value place(Value lane, size_t result) const;
+  Value loaded(Value lane, size_t result) const {
+    return site.m.loadPlain(splat(zero.value).getType(), place(lane, result));
+  }
+  SmallVector<LaneValue> treesOfStored() const;
 
   const Site &site;
   const ContractShape &shape;
@@ -119,35 +126,73 @@ SmallVector<LaneValue> Products::inRegisters() const {
   return sums;
 }
 
+Value Products::place(Value lane, size_t result) const {
+  const Lanes &l = site.m.l;
+  const int64_t bytes = shape.lanes * scalarBytes(element);
+  return site.m.address(site.partialSums,
+                        l.add(l.mul(lane, l.i64(bytes * static_cast<int64_t>(at.size()))),
+                              l.i64(bytes * static_cast<int64_t>(result))));
+}
+
+SmallVector<LaneValue> Products::treesOfStored() const {
+  SmallVector<LaneValue> sums;
+  for (size_t result = 0; result < at.size(); ++result)
+    sums.push_back(treeOfPartials(site.m.l, element, partialSums, [&](int64_t lane) {
+      return site.m.l.wrap(loaded(site.m.l.i64(lane), result), element);
+    }));
+  return sums;
+}
+
+/// Products of a partial sum that are unrolled.
+static constexpr int64_t unrolledOfPartial = 8;
+
+/// Those that have a product more than the others come first.
+SmallVector<LaneValue> Products::stored() const {
+  auto [ctx, b, l, m] = site.parts();
+  const size_t results = at.size();
+  auto partials = [&](int64_t from, int64_t end, int64_t count) {
+    forLoop(site, l.i64(from), l.i64(end), 1, [&](Value lane) {
+      ctx.elements.clear();
+      auto next = [&](Value k, ValueRange sofar) {
+        SmallVector<Value> sums;
+        const Index i = m.uniform(l.add(l.mul(k, l.i64(partialSums)), lane));
+        for (size_t result = 0; result < results; ++result)
+          sums.push_back(splat(add(l.wrap(sofar[result], element), one(i, result)).value));
+        return sums;
+      };
+      SmallVector<Value> sums(results, splat(zero.value));
+      if (count > unrolledOfPartial)
+        sums = carryLoop(site, l.i64(0), l.i64(count), sums, next);
+      else
+        for (int64_t k = 0; k < count; ++k)
+          sums = next(l.i64(k), sums);
+      for (auto [result, sum] : llvm::enumerate(sums))
+        m.storePlain(sum, place(lane, result));
+      ctx.elements.clear();
+    });
+  };
+  const int64_t whole = summed.extent / partialSums, rest = summed.extent % partialSums;
+  if (rest)
+    partials(0, rest, whole + 1);
+  partials(rest, partialSums, whole);
+  return treesOfStored();
+}
+
 /// As many as are known when running.
 SmallVector<LaneValue> Products::inMemory() const {
   auto [ctx, b, l, m] = site.parts();
   const size_t results = at.size();
-  const int64_t bytes = shape.lanes * scalarBytes(element);
-  auto place = [&](Value lane, size_t result) {
-    return m.address(site.partialSums,
-                     l.add(l.mul(lane, l.i64(bytes * static_cast<int64_t>(results))),
-                           l.i64(bytes * static_cast<int64_t>(result))));
-  };
-  Type type = splat(zero.value).getType();
   for (int64_t lane = 0; lane < partialSums; ++lane)
     for (size_t result = 0; result < results; ++result)
       m.storePlain(splat(zero.value), place(l.i64(lane), result));
   forLoop(site, l.i64(0), extent(site, value, from), 1, [&](Value i) {
     Value lane = l.andInt(i, l.i64(partialSums - 1));
     for (size_t result = 0; result < results; ++result) {
-      LaneValue sofar = l.wrap(m.loadPlain(type, place(lane, result)), element);
+      LaneValue sofar = l.wrap(loaded(lane, result), element);
       m.storePlain(splat(add(sofar, one(m.uniform(i), result)).value), place(lane, result));
     }
   });
-  SmallVector<LaneValue> sums;
-  for (size_t result = 0; result < results; ++result) {
-    SmallVector<LaneValue> partial;
-    for (int64_t lane = 0; lane < partialSums; ++lane)
-      partial.push_back(l.wrap(m.loadPlain(type, place(l.i64(lane), result)), element));
-    sums.push_back(tree(partial));
-  }
-  return sums;
+  return treesOfStored();
 }
 
 SmallVector<LaneValue> penstock::conversion::contractAt(const Site &site, ContractOp op,
@@ -159,6 +204,8 @@ SmallVector<LaneValue> penstock::conversion::contractAt(const Site &site, Contra
     return products.unrolled();
   case ProductSums::registers:
     return products.inRegisters();
+  case ProductSums::stored:
+    return products.stored();
   case ProductSums::memory:
     return products.inMemory();
   }

@@ -26,9 +26,10 @@ struct Strips {
 };
 } // namespace
 
-/// Bytes kept for the results that are made at a time: of the first cache as much as leaves room
-/// for the rows, which may share its sets with each other.
-static constexpr int64_t roomOfRows = 16384;
+/// Bytes kept for the results that are made at a time. All of a row, if the first cache holds them:
+/// rows that are read to their ends are streams, which go on with the next row. Else as much of
+/// that cache as leaves room for the rows, which may share its sets with each other.
+static constexpr int64_t roomOfWholeRow = 32768, roomOfRows = 16384;
 
 static bool isArgument(ReduceOp op) {
   return op.getKind() == ReduceKind::argmin || op.getKind() == ReduceKind::argmax;
@@ -210,10 +211,12 @@ LogicalResult penstock::conversion::reduceByRows(const Site &site, ReduceOp op) 
   }
   for (const Axis &axis : r.out.getAxes().take_back(inRun))
     strips.extent *= axis.extent;
-  const int64_t most = roomOfRows / (r.partials * r.step + r.numbers),
+  const int64_t bytes = r.partials * r.step + r.numbers,
+                most = (strips.count() * bytes <= roomOfWholeRow ? roomOfWholeRow : roomOfRows) /
+                       bytes,
                 blocks = (strips.count() + most - 1) / most;
   strips.together = (strips.count() + blocks - 1) / blocks;
-  auto room = scratchBytes(site, strips.together * (r.partials * r.step + r.numbers), {});
+  auto room = scratchBytes(site, strips.together * bytes, {});
   if (failed(room))
     return failure();
   r.room = *room;

@@ -17,3 +17,23 @@ pipe.kernel @contracts "pixels" {
   %0 = pipe.contract %x by %m : !pipe.tensor<f32[t=9, f=40]>, !pipe.tensor<f32[f=40, mel=16]> -> !pipe.tensor<f32[t=9, mel=16]>
   pipe.return %0 : !pipe.tensor<f32[t=9, mel=16]>
 }
+
+// Of 128 products or more each partial sum is stored: two vectors of four rows at a time, of which each has four products, and one more
+// where 130 leave two over.
+// CHECK-LABEL: func.func @stores(
+// CHECK: scf.for {{.*}} step %c4
+// CHECK: scf.for {{.*}} step %c16
+// CHECK: scf.for %{{.*}} = %c0{{.*}} to %c2
+// CHECK-COUNT-20: arith.mulf {{.*}} : vector<16xf32>
+// CHECK-NOT: arith.mulf
+// CHECK-COUNT-8: llvm.store {{.*}} : vector<8xf32>
+// CHECK: scf.for %{{.*}} = %c2{{.*}} to %c32
+// CHECK-COUNT-16: arith.mulf {{.*}} : vector<16xf32>
+// CHECK-NOT: arith.mulf
+// CHECK-COUNT-8: llvm.store {{.*}} : vector<8xf32>
+// CHECK: return
+pipe.kernel @stores "pixels" {
+^bb0(%x: !pipe.tensor<f32[t=9, f=130]>, %m: !pipe.tensor<f32[f=130, mel=32]>):
+  %0 = pipe.contract %x by %m : !pipe.tensor<f32[t=9, f=130]>, !pipe.tensor<f32[f=130, mel=32]> -> !pipe.tensor<f32[t=9, mel=32]>
+  pipe.return %0 : !pipe.tensor<f32[t=9, mel=32]>
+}
