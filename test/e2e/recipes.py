@@ -163,6 +163,49 @@ class Places(RecipeTest):
         numpy.testing.assert_array_equal(found["e"][:, :many], v[:, inside(best, best + many)])
         self.wrong("f32[n, h, w <= 33] pad 0 = row.x[w = 0.5 .. f64(argmax(row.x over [h, w]))]", "error: a slice runs between whole numbers")
 
+    def test_a_place_is_one_however_it_is_written(self):
+        """So many elements from a place on, whether it has a name or is written again, and whatever a shift folds to."""
+        top = "fn from_there(x: f32[w], at: int, shift: int) -> f32[] = sum(x[w = at + shift .. at + shift + 4] over [w])"
+        places = {"at": "at", "max(at, 1)": "max(at, 1)", "2 * at": "2 * at", "at + at": "at + at", "at * 1": "at", "at - row.label": "at - int(found['label'])",
+                  "min(at, 30) + argmin(row.x[h = 0] over [w])": "min(at, 30) + x[0].argmin()", "at + 0": "at", "0 + at": "at"}
+        outputs = {f"p{i}": ("f32[n, h]", f"sum(row.x[w = {place} .. {place} + 4] over [w])") for i, place in enumerate(places)}
+        outputs |= {f"s{shift}": ("f32[n, h]", f"from_there(row.x, at, {shift} - 2)") for shift in range(5)}
+        outputs |= {"whole": ("f32[n, h, w]", "row.x[w = max(at, 1) + row.label .. max(at, 1) + row.label + 4]")}
+        for position in range(4):
+            found = self.recipe({**outputs, "label": ("i64[n]", "row.label")}, "let at = argmax(row.x over [h, w]) % 33", top, position)
+            x = found["x"]
+            at = int(x.argmax() % 33)
+            shown = lambda first: x[:, numpy.clip(numpy.arange(first, first + 4), 0, 32)]
+            for i, (place, value) in enumerate(places.items()):
+                with self.subTest(place):
+                    numpy.testing.assert_allclose(found[f"p{i}"], shown(eval(value)).sum(1), rtol=1e-5)
+            for shift in range(5):
+                numpy.testing.assert_allclose(found[f"s{shift}"], shown(at + shift - 2).sum(1), rtol=1e-5)
+            numpy.testing.assert_array_equal(found["whole"], shown(max(at, 1) + int(found["label"])))
+
+    def test_what_ends_at_one_place_goes_together(self):
+        found = self.recipe({"y": ("f32[n, h, w <= 33] pad -1.0", "row.x[w = 0 .. at] * f32(row.v[w = 0 .. at])"), "at": ("i64[n]", "at")},
+                            "let at = argmax(row.x over [h, w]) % 30 + 2")
+        at = int(found["at"])
+        numpy.testing.assert_array_equal(found["y"][:, :at], found["x"][:, :at] * found["v"][:, :at])
+        numpy.testing.assert_array_equal(found["y"][:, at:], -1)
+        self.wrong("f32[n, h, w <= 33] pad 0.0 = row.x[w = 0 .. argmax(row.x[h = 0] over [w])] * row.x[w = 0 .. argmax(row.x[h = 1] over [w])]",
+                   "error: axis `w` has as many elements as one mask, key or place leaves on one side, and as another one leaves on the other")
+
+    def test_places_among_what_exists(self):
+        """A place in several axes counts the elements that there are, not those that there was room for."""
+        lets = """let kept = compact(row.x, row.x[h = 0] > 0.4)
+  let cut = kept[h = 0 ..= argmax(row.x[w = 0] over [h])]"""
+        found = self.recipe({"kept": ("i64[n]", "argmax(kept over [h, w])"), "cut": ("i64[n]", "argmin(cut over [h, w])"), "row": ("i64[n]", "argmax(kept over [h, w]) / extent(kept, w)"),
+                             "order": ("i64[n]", "argmax(rename(kept, w, b) over [b, h])"), "one": ("i64[n, h]", "argmax(kept over [w])")}, lets)
+        x = found["x"]
+        kept = x[:, x[0] > 0.4]
+        self.assertGreater(kept.shape[1], 1)
+        cut = kept[:x[:, 0].argmax() + 1]
+        self.assertEqual([int(found[name]) for name in ("kept", "cut", "row", "order")],
+                         [kept.argmax(), cut.argmin(), kept.argmax() // kept.shape[1], kept.argmax()])
+        numpy.testing.assert_array_equal(found["one"], kept.argmax(1))
+
     def test_samples_at_other_axes(self):
         lets = """let y = map (k in 0 .. 7) { f64(k) * 0.8 }
   let z = map (k in 0 .. 7) { f64(k * k) * 0.6 + 0.5 }
@@ -322,10 +365,11 @@ class Literals(RecipeTest):
     def test_they_take_the_declared_type(self):
         top = """fn weights(x: u8[h, w]) -> f32[k] = map (k in 0 .. 3) { if k == 0 then 1 else 0.1 }
 fn table(x: u8[h, w]) -> u8[h] = map (h in 0 .. 7) { if h < 3 then 1 else 200 }
+fn some_near(x: f32[h, w]) -> f32[h, w] = window (v in x, w = -1 ..= 1) { if max(v over [w]) > 0.7 then 1 else 0.1 }
 fn sign(p: f32) -> f32 { let other = 0.1 return if p > 0.5 then 1 else if p > 0.25 then 0.3 else other }"""
         found = self.recipe({"a": ("f32[n, k]", "weights(row.v)"), "b": ("u8[n, h]", "table(row.v)"),
                              "c": ("f32[n, c]", "some"), "d": ("f32[n]", "one"),
-                             "e": ("f32[n, h, w]", "map (p in row.x) { sign(p) }")},
+                             "e": ("f32[n, h, w]", "map (p in row.x) { sign(p) }"), "f": ("f32[n, h, w]", "some_near(row.x)")},
                             "let one: f32 = if row.s > 0.5 then 1 else 0.7\n"
                             "let some: f32[c] = if row.s > 0.5 then [1, 2, 3] else [0.1, 2, 3]", top)
         numpy.testing.assert_array_equal(found["a"], numpy.float32([1, 0.1, 0.1]))
@@ -335,6 +379,8 @@ fn sign(p: f32) -> f32 { let other = 0.1 return if p > 0.5 then 1 else if p > 0.
         self.assertEqual(found["d"], numpy.float32(1 if big else 0.7))
         x = found["x"]
         numpy.testing.assert_array_equal(found["e"], numpy.where(x > 0.5, 1, numpy.where(x > 0.25, 0.3, 0.1)).astype(numpy.float32))
+        wide = numpy.pad(x, ((0, 0), (1, 1)), mode="edge")
+        numpy.testing.assert_array_equal(found["f"], numpy.where(numpy.maximum(numpy.maximum(wide[:, :-2], x), wide[:, 2:]) > 0.7, 1, 0.1).astype(numpy.float32))
         self.refused("fn table(x: u8[h, w]) -> u8[k] = map (k in 0 .. 7) { if k < 3 then 1 else 300 }\n"
                      "pipeline p() {\n  for row in synthetic(9, v = u8[h = 2, w = 2])\n  batch 2 { output y: u8[n, k] = table(row.v) }\n}",
                      "error: the result of `table` is declared as u8[k], but is i64[k=7]")

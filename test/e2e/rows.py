@@ -222,7 +222,7 @@ class Compacted(RowsTest):
   let b = compact(row.x, map (p in row.x) { p < 0.4 })
   batch 2 { output y: f32[n, k <= 50] ragged = a + b }
 }""")
-        self.assertIn("error: axis `k` has as many elements as one mask or key leaves on one side, and as another one leaves on the other", told)
+        self.assertIn("error: axis `k` has as many elements as one mask, key or place leaves on one side, and as another one leaves on the other", told)
         self.assertIn("hint: what goes together is taken by one mask: `compact(x, mask)`, `compact(y, mask)`", told)
 
 

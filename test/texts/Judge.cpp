@@ -6,9 +6,13 @@
 #include "api/c/Stack.h"
 #include "api/c/penstock.h"
 #include "runtime/core/Plan.h"
+#include <chrono>
+#include <condition_variable>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 namespace penstock::texts {
 
@@ -87,6 +91,32 @@ bool runsAlone(const pst_program *program) {
   return true;
 }
 
+/// Cancels a session that takes longer: a text may say `repeat (9223372036854775807)`, and that
+/// has to end when it is told to.
+class Patience {
+public:
+  explicit Patience(pst_session *session)
+      : watch([this, session] {
+          std::unique_lock lock(mutex);
+          if (!done.wait_for(lock, std::chrono::seconds(2), [this] { return isDone; }))
+            pst_session_cancel(session);
+        }) {}
+  ~Patience() {
+    {
+      const std::lock_guard lock(mutex);
+      isDone = true;
+    }
+    done.notify_one();
+    watch.join();
+  }
+
+private:
+  std::mutex mutex;
+  std::condition_variable done;
+  bool isDone = false;
+  std::thread watch;
+};
+
 /// One batch. What keeps it from being made is told in the text's words.
 std::string judgeRun(const pst_program *program) {
   pst_session_options options = PST_SESSION_OPTIONS_INIT;
@@ -98,6 +128,7 @@ std::string judgeRun(const pst_program *program) {
   const Session session(opened, pst_session_close);
   pst_batch *batch = nullptr;
   if (status == PST_OK) {
+    const Patience patience(opened);
     status = pst_session_next(opened, &batch);
     pst_batch_release(batch);
   }

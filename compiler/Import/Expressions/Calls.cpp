@@ -174,7 +174,9 @@ Val Expressions::callNamed(const dsl::Name &name, std::vector<Argument> args,
   auto report = error(name.range, "no " + quote(name.text) + " takes " + showArgs(args));
   for (const dsl::FnDecl *fn : fns)
     report.note(fn->name.range, "this one takes " + signature(*fn));
-  report.hint(!args.empty() && args[0].value.is(Kind::Bytes)
+  const auto quantity = llvm::find_if(args, [](const Argument &arg) { return arg.value.unit; });
+  report.hint(quantity != args.end() ? asNumber(*quantity->value.unit)
+              : !args.empty() && args[0].value.is(Kind::Bytes)
                   ? "`decode(rgb)` makes pixels of an encoded image"
                   : rangeHint(name, fns, args));
   throw Abort{};

@@ -64,6 +64,7 @@ private:
                             mlir::Value place);
   /// The elements at computed places along an axis of a window.
   Val chosen(const Val &value, size_t axis, const Val &where, dsl::SourceRange range);
+  void warnOfPlace(const dsl::Expr &index, const Val::GridAxis &axis);
   Val indexNeighbours(const Val &value, const dsl::IndexExpr &index);
   Val peer(const Val &value, mlir::Value slot, dsl::SourceRange range);
 
@@ -177,6 +178,7 @@ private:
   std::vector<dsl::SourceRange> givenAt(const dsl::Expr &expr) const;
 
   // --- Whether a function takes some arguments (Matching.cpp)
+  static std::string asNumber(dsl::UnitKind unit);
   /// Puts arguments into parameters; fills `why` and returns nothing if the
   /// function does not take them.
   struct Misfit {

@@ -134,12 +134,28 @@ struct PixelPlace {
   llvm::SmallVector<mlir::Value> added, taken;
 };
 
-/// Follows maps that add to, or take from, one tensor without axes.
+/// Leaves out what both have.
+static void cancel(llvm::SmallVector<mlir::Value> &one, llvm::SmallVector<mlir::Value> &other) {
+  llvm::erase_if(one, [&](mlir::Value value) {
+    auto *found = llvm::find(other, value);
+    const bool isInBoth = found != other.end();
+    if (isInBoth)
+      other.erase(found);
+    return isInBoth;
+  });
+}
+
+/// Follows maps that add to, or take from, one tensor without axes, or leave it as it is.
 static void follow(PixelPlace &place) {
   while (auto map = place.origin ? place.origin.getDefiningOp<penstock::pipe::MapOp>()
                                  : penstock::pipe::MapOp()) {
     mlir::Block &body = map.getBody().front();
-    auto sum = body.getTerminator()->getOperand(0).getDefiningOp<penstock::pipe::BinaryOp>();
+    const mlir::Value result = body.getTerminator()->getOperand(0);
+    if (map.getInputs().size() == 1 && result == body.getArgument(0)) {
+      place.origin = map.getInputs()[0];
+      continue;
+    }
+    auto sum = result.getDefiningOp<penstock::pipe::BinaryOp>();
     if (map.getInputs().size() != 1 || !sum || sum->getBlock() != &body)
       return;
     const bool adds = sum.getKind() == penstock::pipe::BinaryKind::add;
@@ -176,7 +192,9 @@ mlir::Value Expressions::sliceByPixels(mlir::Value from, const Dim &axis, const 
   mlir::Value first = tensorOfScalar(at.parts[0], range), last = tensorOfScalar(at.parts[1], range);
   std::vector<Dim> all = dims(from);
   Dim *cut = const_cast<Dim *>(find(all, axis.axis.name));
-  if (ends[0].origin == ends[1].origin) { // so many elements, wherever they begin
+  if (isSame(ends[0].origin, ends[1].origin)) { // so many elements, wherever they begin
+    cancel(ends[0].added, ends[1].added);
+    cancel(ends[0].taken, ends[1].taken);
     mlir::Value count = intConstant(at.closed ? 1 : 0);
     for (size_t i = 0; i < 2; ++i) {
       for (mlir::Value value : ends[i].added)

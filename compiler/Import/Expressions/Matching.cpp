@@ -153,6 +153,22 @@ std::optional<Frame> Expressions::match(const dsl::FnDecl &fn, const std::vector
   return callee;
 }
 
+/// How a quantity becomes a number.
+std::string Expressions::asNumber(dsl::UnitKind unit) {
+  switch (unit) {
+  case dsl::UnitKind::Angle:
+    return "`by / 1deg` are an angle's degrees, and `by / 1deg * pi / 180.0` its radians";
+  case dsl::UnitKind::Duration:
+    return "`x / 1s` are a duration's seconds";
+  case dsl::UnitKind::Frequency:
+    return "`x / 1Hz` is a frequency as a number";
+  case dsl::UnitKind::Length:
+    return "`x / 1mm` are a length's millimetres";
+  default:
+    return "";
+  }
+}
+
 bool Expressions::matchParam(const dsl::FnDecl &fn, const TypeExpr &type, const Argument &arg,
                              Val value, Frame &callee, Val &bound, Misfit &why,
                              const std::string &name) {
@@ -204,6 +220,8 @@ bool Expressions::matchParam(const dsl::FnDecl &fn, const TypeExpr &type, const 
       return bindElement(fn, wanted, elementType(value), callee) || refuse();
     if (!value.is(Kind::Number))
       return refuse();
+    if (value.unit)
+      return refuse(asNumber(*value.unit));
     if (generic) {
       auto known = callee.generics.find(wanted);
       if (known != callee.generics.end())
@@ -292,8 +310,12 @@ bool Expressions::matchTensor(const dsl::FnDecl &fn, const TypeExpr &type, const
     why.notes.push_back({type.range, "it is declared here"});
     if (value.is(Kind::Bytes))
       why.hint = "`decode(rgb)` makes pixels of an encoded image";
+    if (value.unit)
+      why.hint = asNumber(*value.unit);
     return false;
   };
+  if (value.unit)
+    return refuse();
   if (value.is(Kind::List) && !genericOf(fn, type.name.text)) {
     value = listOf(value, type, arg.range);
   } else if (value.is(Kind::Number) && type.axes.empty()) {

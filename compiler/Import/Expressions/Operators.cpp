@@ -33,6 +33,7 @@ Val Expressions::evalBinary(const dsl::BinaryExpr &expr) {
   const std::string spelling = dsl::spelling(expr.op);
   mlir::Type boolean = base.getI1Type();
   auto compared = [&](Predicate predicate, Val x, Val y) {
+    demandSameUnit(spelling, x, y, expr.opRange);
     unify(spelling, x, y, expr.opRange);
     return lift(
         {x, y}, boolean, [&](auto v) { return compare(predicate, v[0], v[1]); }, expr.opRange);

@@ -65,6 +65,7 @@ Val Expressions::evalWindow(const dsl::WindowExpr &window) {
   region.domain = domain;
   region.takesInputs = false;
   Val result;
+  bool untyped = false;
   BinderScope names(frames);
   names.hide(window.bind.name.text);
   auto body = [&]() {
@@ -74,8 +75,9 @@ Val Expressions::evalWindow(const dsl::WindowExpr &window) {
     for (size_t i = 0; i < count; ++i)
       neighbours.parts.push_back(number(region.block->getArgument(static_cast<unsigned>(i))));
     bind(window.bind.name, neighbours);
-    return std::vector<mlir::Value>{
-        bodyScalar(evalBlock(window.body), window.body.result->range, "`window`")};
+    const Val element = evalBlock(window.body);
+    untyped = element.untyped;
+    return std::vector<mlir::Value>{bodyScalar(element, window.body.result->range, "`window`")};
   };
   try {
     inRegion(region, llvm::SmallVector<mlir::Type>(count, element), body, [&](mlir::Block *block) {
@@ -85,6 +87,7 @@ Val Expressions::evalWindow(const dsl::WindowExpr &window) {
                                       base.getArrayAttr(over), low, high, fill, sizesOf(domain));
       op.getBody().push_back(block);
       result = tensor(op);
+      result.untyped = untyped;
     });
   } catch (const OuterElement &) {
     notYet(window.range, "a `window` inside a `map` that uses the outer one's element");
@@ -162,6 +165,19 @@ Val Expressions::chosen(const Val &value, size_t axis, const Val &where, dsl::So
   return out;
 }
 
+/// Places count from 0, and neighbours do not.
+void Expressions::warnOfPlace(const dsl::Expr &index, const Val::GridAxis &axis) {
+  const auto *call = index.as<dsl::CallExpr>();
+  const auto *name = call ? call->callee->as<dsl::NameExpr>() : nullptr;
+  if (axis.low == 0 || !name || (name->name != "argmin" && name->name != "argmax"))
+    return;
+  diagnostics
+      .warning(index.range, quote(name->name) + " counts neighbours from 0, and this window goes from " +
+                                std::to_string(axis.low) + " along " + quote(axis.name))
+      .hint(quote(name->name + "(...) " + (axis.low < 0 ? "- " : "+ ") +
+                  std::to_string(std::abs(axis.low))));
+}
+
 Val Expressions::indexNeighbours(const Val &value, const dsl::IndexExpr &index) {
   Val current = value;
   for (const dsl::AxisSetting &setting : index.settings) {
@@ -174,6 +190,7 @@ Val Expressions::indexNeighbours(const Val &value, const dsl::IndexExpr &index) 
     const Val::GridAxis mine = current.grid[k];
     const dsl::SourceRange place = setting.value->range;
     Val where = eval(*setting.value);
+    warnOfPlace(*setting.value, mine);
     auto demandInside = [&](int64_t low, int64_t high) {
       if (low < mine.low || high > mine.low + mine.extent)
         fail(place, "this window spans " + std::to_string(mine.low) +

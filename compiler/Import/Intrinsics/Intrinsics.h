@@ -45,6 +45,8 @@ private:
 
   Val scalarFunction(const std::string &name, Args args, dsl::SourceRange range);
   // Reduce.cpp, Groups.cpp
+  mlir::Value amongExisting(mlir::Value place, const std::vector<Dim> &all,
+                            llvm::ArrayRef<std::string> axes);
   mlir::Value ofNothing(pipe::ReduceKind kind, mlir::Value result, const std::vector<Dim> &all,
                         llvm::ArrayRef<std::string> axes);
   Val asGiven(pipe::ReduceKind kind, const Val &result, mlir::Type given, dsl::SourceRange range);

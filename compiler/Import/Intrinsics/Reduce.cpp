@@ -4,6 +4,7 @@
 #include "compiler/Import/Intrinsics/Intrinsics.h"
 
 using namespace penstock::importer;
+using penstock::pipe::BinaryKind;
 using penstock::pipe::CastMode;
 using penstock::pipe::Predicate;
 using penstock::pipe::ReduceKind;
@@ -114,6 +115,8 @@ Val Intrinsics::reduce(const dsl::Name &name, const std::vector<Argument> &args,
                                                    base.getStrArrayAttr(names), sizesOf(kept));
   if (kind == ReduceKind::min || kind == ReduceKind::max)
     result = ofNothing(kind, result, all, axes);
+  if (kind == ReduceKind::argmin || kind == ReduceKind::argmax)
+    result = amongExisting(result, all, axes);
   return asGiven(kind, tensor(result), given, range);
 }
 
@@ -147,6 +150,31 @@ mlir::Value Intrinsics::ofNothing(ReduceKind kind, mlir::Value result, const std
       value = select(compare(Predicate::gt, elementHere(count, hereRange), intConstant(0)), value,
                      nothing);
     return value;
+  });
+}
+
+/// Counts places among the elements that exist, where a place among all that there is room for was
+/// found: rows of which pixels decide the length are shorter than their room.
+mlir::Value Intrinsics::amongExisting(mlir::Value place, const std::vector<Dim> &all,
+                                      llvm::ArrayRef<std::string> axes) {
+  std::vector<Dim> over;
+  for (const Dim &dim : all)
+    if (llvm::is_contained(axes, dim.axis.name))
+      over.push_back(dim);
+  if (llvm::none_of(llvm::drop_begin(over), [&](const Dim &dim) { return countedBy(dim); }))
+    return place;
+  return buildMap(dims(place), base.getI64Type(), [&](ElementRegion &) {
+    mlir::Value rest = elementHere(place, hereRange), result, inside;
+    for (size_t i = over.size(); i-- > 0;) {
+      const Counted *counted = countedBy(over[i]);
+      mlir::Value own = i == 0 ? rest : binary(BinaryKind::rem, rest, room(over[i]));
+      if (i > 0)
+        rest = binary(BinaryKind::div, rest, room(over[i]));
+      result = result ? binary(BinaryKind::add, result, binary(BinaryKind::mul, own, inside)) : own;
+      mlir::Value extent = counted ? elementHere(counted->count, hereRange) : room(over[i]);
+      inside = inside ? binary(BinaryKind::mul, inside, extent) : extent;
+    }
+    return result;
   });
 }
 

@@ -118,6 +118,21 @@ void Arithmetic::warnOfScaling(const Val &a, const Val &b, mlir::Type type,
         .hint("`f32(x) / " + std::to_string(*divisor) + ".0`");
 }
 
+/// Numbers that were written down: `1 / 2` is 0.
+void Arithmetic::warnOfQuotient(const Val &a, const Val &b, dsl::SourceRange range) {
+  const auto own = a.is(Kind::Number) && a.untyped ? constantInt(a.ir) : std::nullopt,
+             other = b.is(Kind::Number) && b.untyped ? constantInt(b.ir) : std::nullopt;
+  if (own && other && *own > 0 && *own < *other && range.file == program.main->id)
+    diagnostics.warning(range, "`/` of whole numbers drops the fraction, and this is 0")
+        .hint(quote(std::to_string(*own) + ".0 / " + std::to_string(*other) + ".0"));
+}
+
+void Arithmetic::demandSameUnit(const std::string &spelling, const Val &a, const Val &b,
+                                dsl::SourceRange range) {
+  if (a.is(Kind::Number) && b.is(Kind::Number) && a.unit != b.unit)
+    fail(range, quote(spelling) + " of two quantities with different units");
+}
+
 Val Arithmetic::arithmetic(const std::string &spelling, Val a, Val b, dsl::SourceRange range) {
   static const std::map<std::string, BinaryKind> kinds = {
       {"+", BinaryKind::add},         {"-", BinaryKind::sub},
@@ -130,8 +145,8 @@ Val Arithmetic::arithmetic(const std::string &spelling, Val a, Val b, dsl::Sourc
   std::optional<dsl::UnitKind> unit;
   const bool sums = kind == BinaryKind::add || kind == BinaryKind::sub || kind == BinaryKind::min ||
                     kind == BinaryKind::max;
-  if (sums && a.is(Kind::Number) && b.is(Kind::Number) && a.unit != b.unit)
-    fail(range, quote(spelling) + " of two quantities with different units");
+  if (sums)
+    demandSameUnit(spelling, a, b, range);
   if (sums || !b.unit)
     unit = a.unit;
   else if (kind == BinaryKind::mul && !a.unit)
@@ -145,8 +160,10 @@ Val Arithmetic::arithmetic(const std::string &spelling, Val a, Val b, dsl::Sourc
   if (bits && llvm::isa<mlir::FloatType>(type))
     fail(range, quote(spelling) + " takes whole numbers, not " + show(type),
          quote("i64.bits(x)") + " gives the bits of an f64");
-  if (kind == BinaryKind::div)
+  if (kind == BinaryKind::div) {
     warnOfScaling(a, b, type, range);
+    warnOfQuotient(a, b, range);
+  }
   const bool untyped = a.untyped;
   Val result = lift({a, b}, type, [&](auto v) { return binary(kind, v[0], v[1]); }, range);
   result.untyped = untyped;

@@ -43,6 +43,35 @@ void Tensors::demandKnown(const std::vector<Dim> &all, const std::string &axis,
     failCounted(range, *dim, *counted);
 }
 
+/// What was written twice, such as `max(at, 1)`, is one place.
+namespace {
+class SameValues {
+public:
+  bool operator()(mlir::Value a, mlir::Value b) {
+    if (a == b || known.lookup(a) == b)
+      return true;
+    mlir::Operation *one = a.getDefiningOp(), *other = b.getDefiningOp();
+    const bool same =
+        one && other && one->getNumResults() == 1 && mlir::isPure(one) &&
+        mlir::OperationEquivalence::isEquivalentTo(
+            one, other,
+            [this](mlir::Value x, mlir::Value y) { return mlir::success((*this)(x, y)); },
+            [this](mlir::Value x, mlir::Value y) { known[x] = y; },
+            mlir::OperationEquivalence::IgnoreLocations);
+    if (same)
+      known[a] = b;
+    return same;
+  }
+
+private:
+  llvm::DenseMap<mlir::Value, mlir::Value> known; ///< to what a value is equal
+};
+} // namespace
+
+bool Tensors::isSame(mlir::Value a, mlir::Value b) {
+  return a && b ? SameValues()(a, b) : a == b;
+}
+
 Dim Tensors::roomFor(const std::string &name, mlir::Value most, const std::string &metadata) {
   // An op of its own, never folded into another: the axis is known by it.
   mlir::Value size =

@@ -50,6 +50,8 @@ public:
     std::string once;  ///< when it is known, for messages: "`compact` has looked at the values"
   };
   const Counted *countedBy(const Dim &dim) const;
+  /// Returns whether both are computed in the same way of the same values.
+  static bool isSame(mlir::Value a, mlir::Value b);
   llvm::DenseMap<mlir::Value, Dim> keptByMask; ///< axes of results of `compact` by a mask
   /// As extent(), but of a counted axis its room.
   mlir::Value room(const Dim &dim);

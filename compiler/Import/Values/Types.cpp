@@ -160,10 +160,13 @@ bool Tensors::sameExtent(const Dim &a, const Dim &b) {
     return a.axis.extent == b.axis.extent;
   if (a.size == b.size)
     return true;
-  if (countedBy(a) && countedBy(b))
+  const Counted *one = countedBy(a), *other = countedBy(b);
+  if (one && other && isSame(one->count, other->count))
+    return true;
+  if (one && other)
     fail(hereRange,
-         "axis " + quote(a.axis.name) + " has as many elements as one mask or key leaves on one " +
-             "side, and as another one leaves on the other",
+         "axis " + quote(a.axis.name) + " has as many elements as one mask, key or place leaves on " +
+             "one side, and as another one leaves on the other",
          "what goes together is taken by one mask: `compact(x, mask)`, `compact(y, mask)`");
   mlir::Value left = extent(a), right = extent(b);
   check(compare(pipe::Predicate::eq, left, right),
