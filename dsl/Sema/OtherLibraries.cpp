@@ -131,7 +131,7 @@ constexpr OtherName names[] = {
     {"astype", "f32(x)"},
     {"to", "f32(x)"},
     {"cast", "f32(x)"},
-    {"where", "if row.label > 0 then x else flip(x, w)"},
+    {"where", "map (p in a) { if p > 0.5 then p else 0.0 }"},
     {"concatenate", "concat([a, b], h)"},
     {"cat", "concat([a, b], h)"},
     {"vstack", "concat([a, b], h)"},

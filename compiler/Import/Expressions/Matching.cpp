@@ -157,7 +157,7 @@ std::optional<Frame> Expressions::match(const dsl::FnDecl &fn, const std::vector
 std::string Expressions::asNumber(dsl::UnitKind unit) {
   switch (unit) {
   case dsl::UnitKind::Angle:
-    return "`by / 1deg` are an angle's degrees, and `by / 1deg * pi / 180.0` its radians";
+    return "`by / 1deg` are an angle's degrees, and `by / 1rad` its radians";
   case dsl::UnitKind::Duration:
     return "`x / 1s` are a duration's seconds";
   case dsl::UnitKind::Frequency:

@@ -172,7 +172,8 @@ void Expressions::warnOfPlace(const dsl::Expr &index, const Val::GridAxis &axis)
   if (axis.low == 0 || !name || (name->name != "argmin" && name->name != "argmax"))
     return;
   diagnostics
-      .warning(index.range, quote(name->name) + " counts neighbours from 0, and this window goes from " +
+      .warning(index.range, quote(name->name) +
+                                " counts neighbours from 0, and this window goes from " +
                                 std::to_string(axis.low) + " along " + quote(axis.name))
       .hint(quote(name->name + "(...) " + (axis.low < 0 ? "- " : "+ ") +
                   std::to_string(std::abs(axis.low))));

@@ -68,9 +68,7 @@ private:
 };
 } // namespace
 
-bool Tensors::isSame(mlir::Value a, mlir::Value b) {
-  return a && b ? SameValues()(a, b) : a == b;
-}
+bool Tensors::isSame(mlir::Value a, mlir::Value b) { return a && b ? SameValues()(a, b) : a == b; }
 
 Dim Tensors::roomFor(const std::string &name, mlir::Value most, const std::string &metadata) {
   // An op of its own, never folded into another: the axis is known by it.

@@ -165,7 +165,8 @@ bool Tensors::sameExtent(const Dim &a, const Dim &b) {
     return true;
   if (one && other)
     fail(hereRange,
-         "axis " + quote(a.axis.name) + " has as many elements as one mask, key or place leaves on " +
+         "axis " + quote(a.axis.name) +
+             " has as many elements as one mask, key or place leaves on " +
              "one side, and as another one leaves on the other",
          "what goes together is taken by one mask: `compact(x, mask)`, `compact(y, mask)`");
   mlir::Value left = extent(a), right = extent(b);
