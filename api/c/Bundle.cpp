@@ -6,10 +6,7 @@
 #include "codegen/cpu/Target.h"
 #include "runtime/core/RealFileSystem.h"
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <sys/stat.h>
 
 using namespace penstock;
 using namespace penstock::api;
@@ -75,10 +72,10 @@ static Error damaged(const std::string &path) {
 }
 
 runtime::Result<Bundle> Bundle::read(const std::string &path) {
-  struct stat found{};
-  if (::stat(path.c_str(), &found) != 0)
-    return Error{Code::NotFound, "cannot read " + path + ": " + std::strerror(errno)};
-  return parse(S_ISREG(found.st_mode) ? readFile(path) : std::string(), path);
+  runtime::Buffer bytes;
+  if (auto read = runtime::readNamedFile(path, bytes); !read)
+    return read.error();
+  return parse({reinterpret_cast<const char *>(bytes.data()), bytes.size()}, path);
 }
 
 runtime::Result<Bundle> Bundle::parse(std::string bytes, const std::string &path) {

@@ -17,6 +17,7 @@ using namespace penstock;
 using namespace penstock::api;
 
 static constexpr std::string_view magic = "PSTKC008";
+static constexpr uint64_t mostEntryBytes = uint64_t(1) << 30;
 
 //===--- keys ---------------------------------------------------------------===//
 
@@ -96,8 +97,12 @@ static Writer entryOf(const std::string &key) {
   return entry;
 }
 
-static Reader entryAt(const std::string &path, const std::string &key) {
-  Reader entry(readFile(path), magic);
+/// One that cannot be read, for whatever reason, is as good as none.
+static Reader entryAt(runtime::FileSystem &files, const std::string &path, const std::string &key) {
+  runtime::Buffer bytes;
+  if (!files.readFile(path, bytes, mostEntryBytes))
+    bytes.clear();
+  Reader entry({reinterpret_cast<const char *>(bytes.data()), bytes.size()}, magic);
   entry.good = entry.text() == key && entry.good;
   return entry;
 }
@@ -113,7 +118,7 @@ static bool isValue(const Parameter &parameter, const std::string &text) {
 std::optional<Compiled> Cache::find() const {
   if (!files)
     return std::nullopt;
-  Reader list = entryAt(pathOf(textKey, ".parameters"), textKey);
+  Reader list = entryAt(*files, pathOf(textKey, ".parameters"), textKey);
   const std::vector<Parameter> parameters = readParameters(list);
   if (!list.good)
     return std::nullopt;
@@ -124,7 +129,7 @@ std::optional<Compiled> Cache::find() const {
       return std::nullopt; // compiling says what is wrong with it
   }
   const std::string key = keyWith(parameters), path = pathOf(key, ".program");
-  Reader entry = entryAt(path, key);
+  Reader entry = entryAt(*files, path, key);
   Compiled compiled = readProgram(entry);
   if (!entry.good)
     return std::nullopt;

@@ -3,7 +3,6 @@
 // Compiled programs as bytes.
 #include "api/c/Packing.h"
 #include <cstring>
-#include <fstream>
 #include <xxhash.h>
 
 using namespace penstock;
@@ -103,9 +102,4 @@ Compiled api::readProgram(Reader &reader) {
   compiled.plan.assign(plan.begin(), plan.end());
   compiled.image.assign(image.begin(), image.end());
   return compiled;
-}
-
-std::string api::readFile(const std::string &path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }

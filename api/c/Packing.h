@@ -45,7 +45,4 @@ std::vector<Parameter> readParameters(Reader &reader);
 void writeProgram(Writer &writer, const Compiled &compiled);
 Compiled readProgram(Reader &reader);
 
-/// Returns the whole file; empty if it cannot be read.
-std::string readFile(const std::string &path);
-
 } // namespace penstock::api

@@ -206,12 +206,10 @@ Result<int> RealFileSystem::open(std::string_view path, int flags, const char *a
   return opened;
 }
 
-Status RealFileSystem::readFile(std::string_view path, Buffer &out, uint64_t maxBytes) {
-  // Without O_NONBLOCK a pipe among the files would hang its reader for ever.
-  Result<int> opened = open(path, O_RDONLY | O_NONBLOCK, "read");
-  if (!opened)
-    return opened.error();
-  Descriptor file(*opened);
+namespace {
+
+/// Reads all of a file that was opened without blocking.
+Status readOpened(const Descriptor &file, std::string_view path, Buffer &out, uint64_t maxBytes) {
   struct stat found;
   if (::fstat(file.get(), &found) != 0)
     return systemError(errno, "read", path);
@@ -237,6 +235,25 @@ Status RealFileSystem::readFile(std::string_view path, Buffer &out, uint64_t max
   const bool isSame = read(again) && again.size() == out.size() &&
                       std::memcmp(again.data(), out.data(), out.size()) == 0;
   return isSame ? Status() : changed;
+}
+
+// Without O_NONBLOCK a pipe among the files would hang its reader for ever.
+constexpr int forReading = O_RDONLY | O_NONBLOCK | O_CLOEXEC;
+
+} // namespace
+
+Status RealFileSystem::readFile(std::string_view path, Buffer &out, uint64_t maxBytes) {
+  Result<int> opened = open(path, forReading, "read");
+  if (!opened)
+    return opened.error();
+  return readOpened(Descriptor(*opened), path, out, maxBytes);
+}
+
+Status readNamedFile(const std::string &path, Buffer &out, uint64_t maxBytes) {
+  const Descriptor file(::open(path.c_str(), forReading));
+  if (file.get() < 0)
+    return systemError(errno, "read", path);
+  return readOpened(file, path, out, maxBytes);
 }
 
 namespace {

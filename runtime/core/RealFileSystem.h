@@ -61,4 +61,9 @@ private:
   std::vector<OpenRoot> roots;
 };
 
+/// As RealFileSystem::readFile(), of any file of the machine: for one that the caller names, and no
+/// pipeline.
+Status readNamedFile(const std::string &path, Buffer &out,
+                     uint64_t maxBytes = FileSystem::defaultMaxBytes);
+
 } // namespace penstock::runtime

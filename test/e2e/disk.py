@@ -89,6 +89,22 @@ class Disk(ToolTest):
                 with open(path, "wb") as file:
                     file.write(whole)
 
+    def test_cache_files_that_cannot_be_read(self):
+        """Folders, pipes, what is not to be read by this user or gives an error when it is: as if there were none."""
+        expected = self.hashes()
+        for path in self.kept():
+            def link(to, path=path):
+                os.symlink(to, path)
+
+            for kind, make in (("folder", os.mkdir), ("pipe", os.mkfifo), ("no rights", lambda path: os.open(path, os.O_CREAT, 0o000)),
+                               ("error", lambda path: link("/proc/self/mem")), ("no end", lambda path: link("/dev/zero")),
+                               ("circle", lambda path: link(os.path.basename(path)))):
+                os.rename(path, path + ".away")
+                make(path)
+                self.assertEqual(self.hashes(), expected, f"{path}: {kind}")
+                os.rmdir(path) if kind == "folder" else os.remove(path)
+                os.rename(path + ".away", path)
+
     def test_cache_files_in_place_of_others(self):
         """A file that is whole, and another pipeline's, is not run for the one whose name it has."""
         def run(text):
