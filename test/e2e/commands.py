@@ -86,6 +86,18 @@ class Commands(ToolTest):
                     self.assertIn(f"penstock: error: cannot write to stdout{said}", done.stderr)
                     self.assertIn("code 1\n", done.stderr)
 
+    def test_a_text_comes_through_a_pipe_and_from_no_device(self):
+        path = self.rows()
+        for script in ('"$0" check <(cat "$1")', 'cat "$1" | "$0" check /dev/stdin', '"$0" check /dev/stdin < "$1"',
+                       '"$0" fmt - < "$1"'):
+            self.run_command(["bash", "-c", script, self.tool, path])
+        for device in ("/dev/zero", "/dev/full", "/dev/null"):
+            done = self.run_tool("check", device, expect=1)
+            self.assertEqual(done.stderr, f"penstock: error: cannot read {device}: it is not a regular file\n")
+        endless = self.run_command(["bash", "-c", '"$0" check <(cat /dev/zero)', self.tool], expect=1)
+        self.assertRegex(endless.stderr, r"error: cannot read /dev/fd/\d+: it has more than 64 MiB\n")
+        self.assertRegex(self.run_tool("check", self.folder, expect=1).stderr, "error: cannot read .*: Is a directory\n")
+
     def test_a_pipe_is_written_to_and_stays(self):
         pipe = os.path.join(self.folder, "pipe")
         os.mkfifo(pipe)

@@ -159,6 +159,13 @@ class Disk(ToolTest):
         done = self.run_tool(*self.imagenet("--state", path), expect=1)
         self.assertIn(f"error: {path}: this is not the state of a session", done.stderr)
 
+    def test_a_state_that_is_no_file(self):
+        pipe = os.path.join(self.folder, "pipe")
+        os.mkfifo(pipe)
+        for path in ("/dev/full", "/dev/zero", "/dev/null", pipe):
+            done = self.run_tool(*self.imagenet("--state", path), expect=1)
+            self.assertEqual(done.stderr.splitlines()[-1], f"penstock: error: cannot read {path}: it is not a regular file")
+
     def test_a_storm_of_signals(self):
         """A signal every 200 us interrupts whatever waits."""
         if not STORM:

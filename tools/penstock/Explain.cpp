@@ -31,7 +31,7 @@ static bool refuse(const std::string &path) {
 static bool readProfile(const std::string &path, const std::string &pipeline,
                         ordered_json &profile) {
   std::string why;
-  const std::optional<std::string> text = readFile(path, why);
+  const std::optional<std::string> text = readText(path, why);
   if (!text) {
     std::fprintf(stderr, "penstock: error: %s\n", why.c_str());
     return false;

@@ -9,8 +9,6 @@
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <string_view>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -19,14 +17,63 @@
 using namespace penstock::cli;
 namespace fs = std::filesystem;
 
+/// Reads to the end; nothing, and a sentence, where there is none before `mostMebibytes`.
+static std::optional<std::string> readAll(int file, const std::string &path, size_t mostMebibytes,
+                                          std::string &why) {
+  std::string all;
+  std::vector<char> piece(size_t(1) << 16);
+  for (ssize_t got; (got = read(file, piece.data(), piece.size())) != 0;) {
+    if (got < 0 && errno == EINTR)
+      continue;
+    if (got < 0) {
+      why = "cannot read " + path + ": " + std::strerror(errno);
+      return std::nullopt;
+    }
+    all.append(piece.data(), size_t(got));
+    if (all.size() > mostMebibytes << 20) {
+      why = "cannot read " + path + ": it has more than " + std::to_string(mostMebibytes) + " MiB";
+      return std::nullopt;
+    }
+  }
+  return all;
+}
+
+/// Bundles are files, of which some have many levels; texts come through pipes, too.
+static constexpr size_t mostOfFile = 4096, mostOfStream = 64;
+
+/// `isText`: it may come through a pipe or from a terminal.
+static std::optional<std::string> readAt(const std::string &path, bool isText, std::string &why) {
+  // To open a pipe waits for its other end, for ever where nobody has that.
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | (isText ? 0 : O_NONBLOCK));
+  struct stat found{};
+  std::optional<std::string> all;
+  if (file < 0 || fstat(file, &found) != 0)
+    why = "cannot read " + path + ": " + std::strerror(errno);
+  else if (S_ISREG(found.st_mode) || S_ISDIR(found.st_mode)) // which read() refuses
+    all = readAll(file, path, mostOfFile, why);
+  else if (isText && (S_ISFIFO(found.st_mode) || S_ISSOCK(found.st_mode) || isatty(file)))
+    all = readAll(file, path, mostOfStream, why);
+  else
+    why = "cannot read " + path + ": it is not a regular file";
+  if (file >= 0)
+    close(file);
+  return all;
+}
+
 std::optional<std::string> penstock::cli::readFile(const std::string &path, std::string &why) {
-  errno = 0;
-  std::ifstream file(path, std::ios::binary);
-  std::stringstream content;
-  if (file && (content << file.rdbuf()))
-    return content.str();
-  why = "cannot read " + path + ": " + (errno ? std::strerror(errno) : "it is empty");
+  return readAt(path, false, why);
+}
+
+std::optional<std::string> penstock::cli::readText(const std::string &path, std::string &why) {
+  std::optional<std::string> text = readAt(path, true, why);
+  if (!text || !text->empty())
+    return text;
+  why = "cannot read " + path + ": it is empty";
   return std::nullopt;
+}
+
+std::optional<std::string> penstock::cli::readStandardInput(std::string &why) {
+  return readAll(STDIN_FILENO, "<stdin>", mostOfStream, why);
 }
 
 /// Opens `fresh`, empty and for this process alone; -1 and errno where it cannot.

@@ -9,8 +9,14 @@
 
 namespace penstock::cli {
 
-/// Returns the contents of a file; nothing if it cannot be read, and `why` is then a sentence.
+/// Returns the contents of a file; nothing if it cannot be read or is none, as pipes and devices,
+/// and `why` is then a sentence.
 std::optional<std::string> readFile(const std::string &path, std::string &why);
+/// As readFile(), but of a text, which is not empty and may come through a pipe or from a terminal.
+/// Other devices are never read: some have no end.
+std::optional<std::string> readText(const std::string &path, std::string &why);
+/// All of a text that may be empty.
+std::optional<std::string> readStandardInput(std::string &why);
 
 /// Makes a file, or puts a new one in its place with the permissions of the old;
 /// where it lies behind a link, the link stays. At no time is there half a file,

@@ -7,7 +7,6 @@
 #include "tools/penstock/Files.h"
 #include "tools/penstock/Options.h"
 #include <algorithm>
-#include <iostream>
 
 using namespace penstock::cli;
 
@@ -32,11 +31,14 @@ static TextPtr format(const std::string &text, const std::string &name) {
 }
 
 static bool formatStandardInput(bool check) {
-  const std::string text(std::istreambuf_iterator<char>(std::cin), {});
-  const TextPtr result = format(text, "<stdin>");
+  std::string why;
+  const std::optional<std::string> text = readStandardInput(why);
+  if (!text)
+    std::fprintf(stderr, "penstock: error: %s\n", why.c_str());
+  const TextPtr result = text ? format(*text, "<stdin>") : nullptr;
   if (!result)
     return false;
-  if (check && pst_text_data(result.get()) == text)
+  if (check && pst_text_data(result.get()) == *text)
     return true;
   std::fputs(check ? "<stdin>\n" : pst_text_data(result.get()), stdout);
   return !check;
@@ -44,7 +46,7 @@ static bool formatStandardInput(bool check) {
 
 static bool formatFile(const std::string &path, bool check) {
   std::string why;
-  const std::optional<std::string> text = readFile(path, why);
+  const std::optional<std::string> text = readText(path, why);
   if (!text)
     std::fprintf(stderr, "penstock: error: %s\n", why.c_str());
   const TextPtr result = text ? format(*text, path) : nullptr;

@@ -45,11 +45,11 @@ static Compilation compileFile(const CompileOptions &options, bool checkOnly,
     result.why = "--machine says what transfers cost: it goes with --transfer auto or all";
     return result;
   }
-  const std::optional<std::string> file = readFile(options.file, result.why);
+  const std::optional<std::string> file = readText(options.file, result.why);
   if (!file)
     return result;
   std::optional<std::string> machine;
-  if (!options.machine.empty() && !(machine = readFile(options.machine, result.why)))
+  if (!options.machine.empty() && !(machine = readText(options.machine, result.why)))
     return result;
   const std::string &text = *file;
 
@@ -105,7 +105,8 @@ ProgramPtr penstock::cli::compile(const CompileOptions &options, bool checkOnly)
 
 ProgramPtr penstock::cli::compileBundle(const CompileOptions &options, const std::string &path) {
   std::vector<std::string> names;
-  std::stringstream list(options.target);
+  // Behind a comma stands a name, at the end too: an empty one is refused as unknown.
+  std::stringstream list(options.target.empty() ? "" : options.target + ",");
   for (std::string name; std::getline(list, name, ',');)
     names.push_back(name);
   std::vector<const char *> levels;

@@ -157,9 +157,13 @@ static bool writeProfile(const std::string &path, const pst_program *program,
 static bool restoreState(pst_session *session, const std::string &path) {
   if (access(path.c_str(), F_OK) != 0)
     return true; // nothing to resume from: a first run
-  std::ifstream file(path);
-  std::string state;
-  std::getline(file, state); // an empty file is refused like any other text
+  std::string why;
+  const std::optional<std::string> text = readFile(path, why);
+  if (!text) {
+    std::fprintf(stderr, "penstock: error: %s\n", why.c_str());
+    return false;
+  }
+  const std::string state = text->substr(0, text->find('\n'));
   if (pst_session_restore(session, state.c_str()) == PST_OK)
     return true;
   std::fprintf(stderr, "penstock: error: %s: %s\n", path.c_str(), pst_session_error(session));
