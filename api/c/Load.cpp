@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The function pst_program_load().
+#include "api/c/Arguments.h"
 #include "api/c/Bundle.h"
 #include <algorithm>
 
@@ -49,6 +50,10 @@ pst_status pst_program_load(const char *path, const pst_parameter *parameters,
   auto *program = new pst_program;
   *out_program = program;
   program->isBundle = true;
+  for (const penstock::runtime::Status &status :
+       {checkText(path, "path"), checkParameters(parameters, parameter_count)})
+    if (!status)
+      return failWith(*program, status.error().message);
   program->request.fileName = path;
   auto bundle = Bundle::read(path);
   if (!bundle)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The functions pst_index() and pst_pack().
+#include "api/c/Arguments.h"
 #include "api/c/Text.h"
 #include "runtime/core/Processors.h"
 #include "runtime/core/RealFileSystem.h"
@@ -166,11 +167,18 @@ runtime::Result<Json> pack(const std::string &path, const std::string &out,
 
 pst_status pst_index(const char *path, const pst_prepare_options *options, pst_text **out_report) {
   const pst_prepare_options given = readOptions(options);
+  for (const runtime::Status &status : {checkText(path, "path"), checkOptions(given)})
+    if (!status)
+      return give(status.error(), out_report);
   return give(index(runtime::absolutePath(path), given), out_report);
 }
 
 pst_status pst_pack(const char *path, const char *out, const pst_prepare_options *options,
                     pst_text **out_report) {
   const pst_prepare_options given = readOptions(options);
+  for (const runtime::Status &status :
+       {checkText(path, "path"), checkText(out, "out"), checkOptions(given)})
+    if (!status)
+      return give(status.error(), out_report);
   return give(pack(runtime::absolutePath(path), runtime::absolutePath(out), given), out_report);
 }

@@ -2,6 +2,7 @@
 //
 // The functions pst_compile() and pst_program_...().
 #include "api/c/Program.h"
+#include "api/c/Arguments.h"
 #include "api/c/Bundle.h"
 #include "api/c/Cache.h"
 #include "api/c/CompilerLibrary.h"
@@ -26,13 +27,8 @@ static CompileRequest readRequest(const char *text, size_t length, const char *f
   request.text.assign(text, length);
   request.fileName = fileName ? fileName : "<text>";
   request.pipeline = given.pipeline ? given.pipeline : "";
-  // Of two values for one parameter, the later one counts.
-  for (size_t i = 0; i < given.parameter_count; ++i) {
-    const pst_parameter &parameter = given.parameters[i];
-    std::erase_if(request.parameters,
-                  [&](const auto &entry) { return entry.first == parameter.name; });
-    request.parameters.emplace_back(parameter.name, parameter.value);
-  }
+  for (size_t i = 0; i < given.parameter_count; ++i)
+    request.parameters.emplace_back(given.parameters[i].name, given.parameters[i].value);
   for (size_t i = 0; i < given.disabled_pass_count; ++i)
     request.disabledPasses.emplace_back(given.disabled_passes[i]);
   request.target = given.target ? given.target : "";
@@ -214,6 +210,11 @@ pst_status pst_compile_bundle(const char *text, size_t length, const char *file_
   auto *program = new pst_program;
   *out_program = program;
   const pst_compile_options given = optionsOf(options);
+  for (const runtime::Status &status :
+       {checkArray(text, length, "text"), checkOptions(given),
+        checkTexts(targets, target_count, "targets"), checkText(path, "path")})
+    if (!status)
+      return failWith(*program, status.error().message);
   program->request = readRequest(text, length, file_name, given);
   if (std::string wrong = readGpus(program->request); !wrong.empty())
     return failWith(*program, wrong);
@@ -228,7 +229,7 @@ pst_status pst_compile_bundle(const char *text, size_t length, const char *file_
   Bundle bundle;
   for (size_t i = 0; i < target_count; ++i) {
     auto target = codegen::Target::named(targets[i]);
-    if (!target)
+    if (!target || !*targets[i]) // which names this machine elsewhere
       return failWith(*program, unknownTarget(targets[i]));
     const std::string name = target->describe();
     if (bundle.has(name))
@@ -256,6 +257,9 @@ pst_status pst_compile(const char *text, size_t length, const char *file_name,
   auto *program = new pst_program;
   *out_program = program;
   const pst_compile_options given = optionsOf(options);
+  for (const runtime::Status &status : {checkArray(text, length, "text"), checkOptions(given)})
+    if (!status)
+      return failWith(*program, status.error().message);
   program->request = readRequest(text, length, file_name, given);
   if (std::string wrong = readGpus(program->request); !wrong.empty())
     return failWith(*program, wrong);
@@ -307,6 +311,8 @@ pst_status pst_program_emit(pst_program *program, const char *stage, const char 
                             size_t *out_length) {
   *out_data = nullptr;
   *out_length = 0;
+  if (runtime::Status status = checkText(stage, "stage"); !status)
+    return failWith(*program, status.error().message);
   // "ptx:sm_90": an architecture may stand behind. PTX of the oldest runs on all.
   std::string name = stage, architecture = "sm_75";
   if (const size_t colon = name.find(':'); colon != std::string::npos) {

@@ -2,6 +2,7 @@
 //
 // The functions pst_row_...(), by which a caller sets a row.
 #include "api/c/Rows.h"
+#include "api/c/Arguments.h"
 #include "api/c/Outputs.h"
 #include <algorithm>
 #include <bit>
@@ -117,6 +118,8 @@ runtime::Result<runtime::ExternalTable> api::externalTable(const pst_external_ta
 
 /// The number of a column that is used, or -1.
 static int64_t numberOf(const pst_row &row, const char *column) {
+  if (!column)
+    return -1;
   const auto &columns = row.row.columns();
   for (size_t i = 0; i < columns.size(); ++i)
     if (row.row.isUsed(i) && columns[i].name == column)
@@ -125,6 +128,10 @@ static int64_t numberOf(const pst_row &row, const char *column) {
 }
 
 template <typename Set> static pst_status set(pst_row *row, const char *column, Set &&setter) {
+  if (runtime::Status status = checkText(column, "column"); !status) {
+    pst_row_fail(row, status.error().message.c_str());
+    return PST_ERROR;
+  }
   const int64_t number = numberOf(*row, column);
   if (number < 0)
     return PST_OK;
@@ -144,7 +151,9 @@ pst_field pst_row_wants(const pst_row *row, const char *column) {
 }
 
 pst_status pst_row_bytes(pst_row *row, const char *column, const void *data, size_t size) {
-  return set(row, column, [&](runtime::ExternalRow &to, size_t number) {
+  return set(row, column, [&](runtime::ExternalRow &to, size_t number) -> runtime::Status {
+    if (runtime::Status status = checkArray(data, size, "data"); !status)
+      return status;
     return to.setBytes(number, {static_cast<const uint8_t *>(data), size});
   });
 }
@@ -175,13 +184,15 @@ pst_status pst_row_float(pst_row *row, const char *column, double value) {
 
 pst_status pst_row_array(pst_row *row, const char *column, pst_dtype dtype, int32_t rank,
                          const int64_t *extents, const int64_t *strides, const void *data) {
-  return set(row, column, [&](runtime::ExternalRow &to, size_t number) {
+  return set(row, column, [&](runtime::ExternalRow &to, size_t number) -> runtime::Status {
+    if (runtime::Status status = checkArray(extents, size_t(std::max(rank, 0)), "extents"); !status)
+      return status;
     return to.setTensor(number, dtypeFrom(dtype), {extents, rank > 0 ? size_t(rank) : 0}, strides,
                         static_cast<const uint8_t *>(data));
   });
 }
 
-void pst_row_name(pst_row *row, const char *name) { row->row.name = name; }
+void pst_row_name(pst_row *row, const char *name) { row->row.name = name ? name : ""; }
 
 void pst_row_fail(pst_row *row, const char *message) {
   if (row->error.empty())

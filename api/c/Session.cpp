@@ -2,6 +2,7 @@
 //
 // Functions of pst_session.
 #include "api/c/Session.h"
+#include "api/c/Arguments.h"
 #include "api/c/Batch.h"
 #include "api/c/Program.h"
 #include "api/c/Rows.h"
@@ -61,7 +62,6 @@ readParameters(const plan::PlanT &plan, const std::vector<Parameter> &parameters
     auto value = readParameter(**param, parameters, given[i].value);
     if (!value)
       return value.error();
-    std::erase_if(values, [&](const runtime::ParamValue &other) { return other.name == name; });
     values.push_back(std::move(*value));
   }
   return values;
@@ -140,6 +140,8 @@ pst_status pst_session_open(const pst_program *program, const pst_session_option
     std::memcpy(&given, options, std::min(options->size, sizeof given));
   if (!program || program->transfers.empty())
     return self.fail(invalid("the program was not compiled; see pst_program_messages()"));
+  if (runtime::Status status = checkOptions(given); !status)
+    return self.fail(status.error());
   const runtime::TransferLevel &first = program->transfers.front();
   const bool hasGpuCode = std::any_of(program->transfers.begin(), program->transfers.end(),
                                       [](const auto &level) { return !level.deviceCode.empty(); });
@@ -255,6 +257,8 @@ pst_status pst_session_start(pst_session *session, uint32_t epoch, const pst_par
                              size_t parameter_count) {
   if (!session->get())
     return PST_ERROR;
+  if (runtime::Status status = checkParameters(parameters, parameter_count); !status)
+    return session->fail(status.error());
   auto values =
       readParameters(session->plan->contents(), session->parameters, parameters, parameter_count);
   if (!values)
@@ -266,14 +270,18 @@ pst_status pst_session_start(pst_session *session, uint32_t epoch, const pst_par
 pst_status pst_session_push_rows(pst_session *session, const int64_t *rows, size_t count) {
   if (!session->get())
     return PST_ERROR;
-  runtime::Status status = session->session->giveRows(std::vector<int64_t>(rows, rows + count));
+  runtime::Status status = checkArray(rows, count, "rows");
+  if (status)
+    status = session->session->giveRows(std::vector<int64_t>(rows, rows + count));
   return status ? PST_OK : session->fail(status.error());
 }
 
 pst_status pst_session_set_transfer(pst_session *session, const char *level) {
   if (!session->get())
     return PST_ERROR;
-  runtime::Status status = session->session->setTransfer(level);
+  runtime::Status status = checkText(level, "level");
+  if (status)
+    status = session->session->setTransfer(level);
   return status ? PST_OK : session->fail(status.error());
 }
 
@@ -303,7 +311,9 @@ const char *pst_session_state_before(pst_session *session) {
 pst_status pst_session_restore(pst_session *session, const char *state) {
   if (!session->get())
     return PST_ERROR;
-  runtime::Status status = session->session->restore(state);
+  runtime::Status status = checkText(state, "state");
+  if (status)
+    status = session->session->restore(state);
   return status ? PST_OK : session->fail(status.error());
 }
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Statistics and class names of a session.
+#include "api/c/Arguments.h"
 #include "api/c/Session.h"
 #include <cstring>
 
 using namespace penstock;
+using namespace penstock::api;
 
 static pst_video_statistics videosOf(const runtime::VideoCounts &counts) {
   static_assert(PST_VIDEO_READING_COUNT == runtime::videoReadingCount);
@@ -64,6 +66,8 @@ pst_status pst_session_row_text(pst_session *session, int64_t row, const char *c
   *out_text = nullptr;
   if (!session->get())
     return PST_ERROR;
+  if (runtime::Status status = checkText(column, "column"); !status)
+    return session->fail(status.error());
   auto text = session->session->rowText(row, column);
   if (!text)
     return session->fail(text.error());

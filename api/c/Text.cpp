@@ -2,6 +2,7 @@
 //
 // The functions pst_format() and pst_text_...().
 #include "api/c/Text.h"
+#include "api/c/Arguments.h"
 #include "api/c/CompilerLibrary.h"
 #include "api/c/Stack.h"
 #include "dsl/Diagnostics/Render.h"
@@ -30,6 +31,8 @@ static pst_status give(runtime::Result<std::unique_ptr<Written>> written, pst_te
 }
 
 pst_status pst_format(const char *text, size_t length, const char *file_name, pst_text **out_text) {
+  if (runtime::Status status = checkArray(text, length, "text"); !status)
+    return give(status.error(), out_text);
   CompileRequest request;
   request.text.assign(text, length);
   request.fileName = file_name ? file_name : "<text>";

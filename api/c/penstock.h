@@ -27,6 +27,8 @@
  *   asked of, and live until it is released, unless said otherwise.
  * - Options structs carry their size; use the ..._INIT macros. New fields are
  *   added at the end and zero means "as before".
+ * - A text or an array that is NULL where nothing is said about NULL is an error, as is a
+ *   number that an enumeration has not got. Handles and `out_...` are never NULL.
  * - No function throws, prints, or changes the process's floating-point mode,
  *   signal handlers or locale.
  */
@@ -79,7 +81,7 @@ PST_API const char *pst_version(void);
 /*===--- compiling ---------------------------------------------------------===*/
 
 /* A parameter's value as text, in the language's spelling of a literal: `128`,
- * `0.5`, `true`, or the bare text of a path. */
+ * `0.5`, `true`, or the bare text of a path. Each name stands once in an array. */
 typedef struct pst_parameter {
   const char *name;
   const char *value;

@@ -3,6 +3,7 @@
 // Options of the command line, common to several commands.
 
 #include "tools/penstock/Options.h"
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
@@ -139,13 +140,15 @@ penstock::cli::splitSettings(const std::vector<std::string> &set) {
       std::exit(exitUsage);
     }
     const std::string name = entry.substr(0, equals), value = entry.substr(equals + 1);
-    for (const auto &[known, before] : result)
-      if (known == name && before != value) {
-        std::fprintf(stderr, "penstock: error: --set gives `%s` two values, `%s` and `%s`\n",
-                     name.c_str(), before.c_str(), value.c_str());
-        std::exit(exitUsage);
-      }
-    result.emplace_back(name, value);
+    const auto known = std::find_if(result.begin(), result.end(),
+                                    [&](const auto &before) { return before.first == name; });
+    if (known == result.end()) {
+      result.emplace_back(name, value);
+    } else if (known->second != value) {
+      std::fprintf(stderr, "penstock: error: --set gives `%s` two values, `%s` and `%s`\n",
+                   name.c_str(), known->second.c_str(), value.c_str());
+      std::exit(exitUsage);
+    }
   }
   return result;
 }

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a caller hands over.
+#pragma once
+
+#include "api/c/penstock.h"
+#include "runtime/core/Status.h"
+#include <string>
+
+namespace penstock::api {
+
+/// Refuse what cannot be read: arrays, names and values that are NULL. `name` is that of the array
+/// in penstock.h.
+runtime::Status checkArray(const void *array, size_t count, const char *name);
+runtime::Status checkTexts(const char *const *texts, size_t count, const char *name);
+/// Refuses a name that stands twice, too.
+runtime::Status checkParameters(const pst_parameter *given, size_t count);
+runtime::Status checkText(const char *text, const char *name);
+runtime::Status checkOptions(const pst_compile_options &given);
+runtime::Status checkOptions(const pst_session_options &given);
+runtime::Status checkOptions(const pst_prepare_options &given);
+
+} // namespace penstock::api
