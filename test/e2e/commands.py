@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every command once, as a new user would try it."""
 import os
+import re
 import stat
 import subprocess
 import time
@@ -31,6 +32,27 @@ class Commands(ToolTest):
         self.assertEqual(done.stderr, "penstock: error: --set gives `size` two values, `3` and `4`\n")
         self.run_tool("check", IMAGENET, "--set", "size=3", "--set", "size=3")
 
+    def test_numbers_below_zero_are_usage_errors(self):
+        """Whatever command has an option that takes a number without a sign."""
+        commands = re.findall(r"(?m)^  ([a-z]+) {2,}", self.run_tool("--help").stdout)
+        self.assertIn("pack", commands)
+        found = []
+        for command in commands:
+            for name in re.findall(r"(?m)^ .*?(--[a-z-]+) UINT\b", self.run_tool(command, "--help").stdout):
+                found.append(f"{command} {name}")
+                done = self.run_tool(command, f"{name}=-5", "x", "y", expect=2)
+                self.assertRegex((done.stdout + done.stderr).splitlines()[0], f"^{name}: expected .*, found `-5`$")
+        self.assertIn("pack --shard-size", found)
+        self.assertIn("run --epochs", found)
+
+    def test_a_list_of_targets_has_names(self):
+        path = self.rows()
+        bundle = os.path.join(self.folder, "out.pstk")
+        for targets in (",", "x86-64-v2,", ",x86-64-v2", "x86-64-v2,,x86-64-v3"):
+            done = self.run_tool("compile", path, "-o", bundle, "--target", targets, expect=1)
+            self.assertIn("error: unknown target ``; known are ", done.stderr)
+            self.assertFalse(os.path.exists(bundle))
+
     def test_a_missing_file(self):
         done = self.run_tool("check", "nowhere.pipe", expect=1)
         self.assertIn("cannot read nowhere.pipe", done.stderr)
@@ -55,6 +77,9 @@ class Commands(ToolTest):
                 ("sample", "--position", "-1", "expected a whole number of at least 0"),
                 ("view", "--columns", "0", "expected a whole number from 1 to 64"),
                 ("index", "--threads", "-1", "expected a whole number from 0 to 4096"),
+                ("pack", "--shard-size", "-5", "expected a number of bytes such as 256M"),
+                ("pack", "--shard-size", "-1G", "expected a number of bytes such as 256M"),
+                ("pack", "--shard-size", "G", "expected a number of bytes such as 256M"),
                 ("bench", "--warmup", "-1", "expected a whole number of at least 0"),
                 ("bench", "--seconds", "nan", "expected a number above 0"),
                 ("bench", "--seconds", "inf", "expected a number above 0"),

@@ -75,11 +75,6 @@ Option &Option::positive() {
   return *this;
 }
 
-Option &Option::bytes() {
-  option->transform(CLI::AsSizeValue(false));
-  return *this;
-}
-
 Option &Option::excludes(const Option &other) {
   option->excludes(other.option);
   return *this;
@@ -107,6 +102,17 @@ Option Command::option(const char *names, int64_t &value, const char *help) {
 }
 Option Command::option(const char *names, uint64_t &value, const char *help) {
   return Option(command->add_option(names, value, help));
+}
+Option Command::bytes(const char *names, uint64_t &value, const char *help) {
+  CLI::Option *option = command->add_option(names, value, help);
+  option->transform(CLI::AsSizeValue(false));
+  // In front of that, which takes a negative number modulo 2^64.
+  const auto check = [](std::string &text) -> std::string {
+    const bool isDigit = !text.empty() && text[0] >= '0' && text[0] <= '9';
+    return isDigit ? "" : "expected a number of bytes such as 256M, found `" + text + "`";
+  };
+  option->transform(CLI::Validator(check, ""));
+  return Option(option);
 }
 Option Command::option(const char *names, double &value, const char *help) {
   return Option(command->add_option(names, value, help));

@@ -33,8 +33,6 @@ public:
   Option &within(int64_t least, int64_t most);
   /// Restricts it to a finite number above 0.
   Option &positive();
-  /// Reads a number of bytes, with a unit as in 256M.
-  Option &bytes();
   /// Refuses both together.
   Option &excludes(const Option &other);
   /// Makes each value need the option's name again.
@@ -59,6 +57,8 @@ public:
   Option option(const char *names, uint64_t &value, const char *help);
   Option option(const char *names, double &value, const char *help);
   Option option(const char *names, std::optional<int64_t> &value, const char *help);
+  /// A number of bytes, with a unit as in 256M.
+  Option bytes(const char *names, uint64_t &value, const char *help);
   Option flag(const char *name, bool &value, const char *help);
   /// The first word that is no option, and all behind it as they are: another program's command
   /// line.

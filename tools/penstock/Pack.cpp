@@ -71,8 +71,7 @@ void penstock::cli::addPack(CommandLine &line) {
   command.option("folder", state->path, "a folder of class folders").required();
   command.option("out", state->out, "the folder of the tar files; made where it is missing")
       .required();
-  command.option("--shard-size", state->shardSize, "bytes of a tar file, as 256M; default: 1G")
-      .bytes();
+  command.bytes("--shard-size", state->shardSize, "bytes of a tar file, as 256M; default: 1G");
   command
       .option("--threads", state->threads,
               "tar files at a time; default: all processors that this process may use")
