@@ -181,7 +181,8 @@ Result<BmpInfo> probeBmp(std::span<const uint8_t> bytes, const ImageLimits &limi
   if (bytes.size() < fileHeader + 12)
     return truncated(bytes, fileHeader + 12);
   const uint32_t header = little(bytes, fileHeader, 4);
-  if (header != 12 && header != 40 && header != 64 && header != 108 && header != 124)
+  constexpr uint32_t known[] = {12, 40, 52, 56, 64, 108, 124};
+  if (std::find(std::begin(known), std::end(known), header) == std::end(known))
     return Error{Code::Unsupported,
                  "BMP with a header of " + std::to_string(header) + " bytes is not read"};
   if (bytes.size() < fileHeader + header)

@@ -29,7 +29,7 @@ public:
     skipSpace();
     char text[32] = {};
     size_t length = 0;
-    while (at < bytes.size() && !isSpace(bytes[at]) && length + 1 < sizeof text)
+    for (; at < bytes.size() && !isSpace(bytes[at]) && length + 1 < sizeof text; skipComments())
       text[length++] = char(bytes[at++]);
     if (at == bytes.size())
       return truncated();
@@ -45,14 +45,14 @@ public:
   Result<uint32_t> number() {
     skipSpace();
     constexpr size_t mostDigits = 9;
-    const size_t begin = at;
+    size_t digits = 0;
     uint32_t value = 0;
-    for (; at < bytes.size() && bytes[at] >= '0' && bytes[at] <= '9'; ++at)
-      if (at - begin < mostDigits)
-        value = value * 10 + (bytes[at] - '0');
+    for (; at < bytes.size() && bytes[at] >= '0' && bytes[at] <= '9'; skipComments(), ++digits)
+      if (const uint32_t digit = bytes[at++] - '0'; digits < mostDigits)
+        value = value * 10 + digit;
     if (at == bytes.size())
       return truncated();
-    if (at == begin || at - begin > mostDigits || !isSpace(bytes[at]))
+    if (digits == 0 || digits > mostDigits || !isSpace(bytes[at]))
       return unreadable();
     ++at;
     return value;
@@ -62,12 +62,15 @@ public:
 
 private:
   void skipSpace() {
-    while (at < bytes.size() && (isSpace(bytes[at]) || bytes[at] == '#')) {
-      if (bytes[at] == '#')
-        while (at < bytes.size() && bytes[at] != '\n' && bytes[at] != '\r')
-          ++at;
-      else
+    for (skipComments(); at < bytes.size() && isSpace(bytes[at]); skipComments())
+      ++at;
+  }
+  /// With the ends of their lines: what is around them belongs together, as for Pillow.
+  void skipComments() {
+    while (at < bytes.size() && bytes[at] == '#') {
+      while (at < bytes.size() && bytes[at] != '\n' && bytes[at] != '\r')
         ++at;
+      at += at < bytes.size();
     }
   }
   Error truncated() const {
