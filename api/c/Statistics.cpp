@@ -71,6 +71,11 @@ pst_status pst_session_row_text(pst_session *session, int64_t row, const char *c
   auto text = session->session->rowText(row, column);
   if (!text)
     return session->fail(text.error());
+  if (text->find('\0') != std::string::npos)
+    return session->fail({runtime::Code::Unsupported, "column `" + std::string(column) +
+                                                          "` of row " + std::to_string(row) +
+                                                          " holds a zero byte, where a text "
+                                                          "of C would end"});
   session->rowText = std::move(*text);
   *out_text = session->rowText.c_str();
   return PST_OK;

@@ -34,7 +34,8 @@ runtime::Result<Value> api::parseValue(const std::string &text, plan::DType type
 }
 
 std::string api::defaultCacheFolder() {
-  if (const char *base = std::getenv("XDG_CACHE_HOME"); base && *base)
+  // The XDG rules: a relative path is to be ignored.
+  if (const char *base = std::getenv("XDG_CACHE_HOME"); base && *base == '/')
     return std::string(base) + "/penstock";
   if (const char *home = std::getenv("HOME"); home && *home)
     return std::string(home) + "/.cache/penstock";

@@ -17,7 +17,8 @@ using Value = std::variant<int64_t, double, bool, std::string>;
 runtime::Result<Value> parseValue(const std::string &text, plan::DType type,
                                   const std::string &declared);
 
-/// $XDG_CACHE_HOME/penstock, or ~/.cache/penstock; empty where neither is set.
+/// $XDG_CACHE_HOME/penstock, or ~/.cache/penstock; empty where neither is set. A relative
+/// $XDG_CACHE_HOME is as good as none.
 std::string defaultCacheFolder();
 
 /// Makes `folder` (and its parents), readable by its owner alone. False where

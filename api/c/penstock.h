@@ -795,7 +795,8 @@ PST_API const char *pst_session_class_name(const pst_session *session, size_t in
  * rows of a batch are pst_batch_rows(). Of `csv`, any column that the
  * file's first line names. `*out_text` lives until the next call of this function.
  *
- * PST_ERROR  there is no such row or column; see pst_session_error().
+ * PST_ERROR  there is no such row or column, or the text has a zero byte in it; see
+ *            pst_session_error().
  *
  * Thread safety: as pst_session_next().
  *

@@ -49,10 +49,13 @@ private:
     while (at < text.size() && isBlank(text[at]))
       ++at;
   }
-  /// Also what parts numbers of a list without brackets.
-  void skipParts() {
-    while (at < text.size() && (isBlank(text[at]) || text[at] == ',' || text[at] == ';'))
-      ++at;
+  /// What parts numbers of a list without brackets: blanks, with one other sign at most.
+  bool skipPart() {
+    skipBlanks();
+    const bool isSign = is(',') || is(';');
+    at += isSign;
+    skipBlanks();
+    return isSign;
   }
 
   Status number() {
@@ -90,9 +93,13 @@ private:
   /// One axis, up to the end of the text.
   Result<int64_t> numbers() {
     int64_t count = 0;
-    for (skipParts(); at < text.size(); skipParts(), ++count)
+    for (bool goesOn = at < text.size(); goesOn; ++count) {
+      if (at == text.size() || is(',') || is(';'))
+        return refuse("lacks a number in its list");
       if (Status status = number(); !status)
         return status.error();
+      goesOn = skipPart() || at < text.size();
+    }
     return counted(count, 0);
   }
 

@@ -105,6 +105,13 @@ class Disk(ToolTest):
                 os.rmdir(path) if kind == "folder" else os.remove(path)
                 os.rename(path + ".away", path)
 
+    def test_a_relative_cache_folder_is_ignored(self):
+        """As the XDG rules want it: then the cache is in ~/.cache."""
+        make = {**self.environment(), "XDG_CACHE_HOME": "relative", "HOME": self.folder}
+        self.hashes(env=make, cwd=self.folder)
+        self.assertFalse(os.path.exists(os.path.join(self.folder, "relative")))
+        self.assertTrue(os.listdir(os.path.join(self.folder, ".cache", "penstock")))
+
     def test_cache_files_in_place_of_others(self):
         """A file that is whole, and another pipeline's, is not run for the one whose name it has."""
         def run(text):

@@ -227,6 +227,12 @@ pipeline clips(root: path) {
                 self.assertEqual(loader.row_text(1, "label"), "4")
                 with self.assertRaisesRegex(penstock.SessionError, "no column `captoin` of text"):
                     loader.row_text(0, "captoin")
+            with open(f"{folder}/list.csv", "w") as file:
+                file.write("label,caption\n3,a\0dog\n4,a cat\n")
+            with penstock.load(table, list=f"{folder}/list.csv", cache="") as loader:
+                with self.assertRaisesRegex(penstock.SessionError, "^column `caption` of row 0 holds a zero byte, where a text of C would end$"):
+                    loader.row_text(0, "caption")
+                self.assertEqual(loader.row_text(1, "caption"), "a cat")
 
     def test_statistics_are_data(self):
         with numbers(threads=1) as loader:

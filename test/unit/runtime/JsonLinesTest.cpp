@@ -115,6 +115,9 @@ TEST(TextList, WhatDoesNotFit) {
   EXPECT_EQ(listOf("[[[1, 2]]]", {{0, 9}, {2, 2}}),
             "has lists inside of the list along axis 1, the last that is declared");
   EXPECT_EQ(listOf("[1, ]", {{0, 9}}), "lacks a number in its list");
+  EXPECT_EQ(listOf("[1, , 2]", {{0, 9}}), "lacks a number in its list");
+  for (const char *text : {"1;;2", "1; ;2", "1,;2", ";1", "1,", "1 ; ", ",", " ; "})
+    EXPECT_EQ(listOf(text, {{0, 9}}, true), "lacks a number in its list") << text;
   EXPECT_EQ(listOf("[1 2]", {{0, 9}}), "lacks a comma in its list");
   EXPECT_EQ(listOf("[1,", {{0, 9}}), "has a list without an end");
   EXPECT_EQ(listOf("[1", {{0, 9}}), "has a list without an end");
