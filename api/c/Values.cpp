@@ -16,8 +16,10 @@ using runtime::Error;
 
 runtime::Result<Value> api::parseValue(const std::string &text, plan::DType type,
                                        const std::string &declared) {
-  const Error wrong{Code::InvalidArgument,
-                    "`" + text + "` is not " + dsl::describeValues(declared)};
+  const Error wrong{Code::InvalidArgument, "`" + text +
+                                               (dsl::exceeds64Bits(declared, text)
+                                                    ? "` does not fit 64 bits"
+                                                    : "` is not " + dsl::describeValues(declared))};
   if (type == plan::DType::text)
     return Value(text);
   if (type == plan::DType::boolean) {
@@ -85,6 +87,11 @@ api::openFiles(const runtime::Plan &plan, const runtime::SessionOptions &options
         return runtime::Error{runtime::Code::NotFound, "cannot open " + path + ": " +
                                                            why.message() + " (parameter `" +
                                                            param.name + "`)"};
+      if (!std::filesystem::is_directory(found) && !std::filesystem::is_regular_file(found))
+        return runtime::Error{runtime::Code::Io,
+                              "cannot open " + path +
+                                  ": it is neither a regular file nor a folder (parameter `" +
+                                  param.name + "`)"};
       if (std::filesystem::is_regular_file(found)) {
         const std::string parent = std::filesystem::path(path).parent_path();
         path = parent.empty() ? "." : parent;

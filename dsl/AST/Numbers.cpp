@@ -92,6 +92,12 @@ std::optional<Number> parseNumber(std::string_view type, std::string_view text) 
   return !unit || unit->kind == UnitKind::Ratio ? std::optional(result) : std::nullopt;
 }
 
+bool exceeds64Bits(std::string_view type, std::string_view text) {
+  const size_t first = text.starts_with('-') || text.starts_with('+');
+  return integersOf(type).bits == 64 && text.size() > first && !parseNumber(type, text) &&
+         text.find_first_not_of("0123456789", first) == std::string_view::npos;
+}
+
 std::string describeValues(std::string_view type) {
   if (const Integers integers = integersOf(type); integers.bits == 64)
     return "a whole number such as `128`";

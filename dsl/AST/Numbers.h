@@ -25,6 +25,9 @@ std::optional<UnitKind> unitKindOf(std::string_view type);
 /// a unit of another kind or none, a fraction for an integer, out of range.
 std::optional<Number> parseNumber(std::string_view type, std::string_view text);
 
+/// True if `text` is a whole number, `type` takes one of 64 bits, and this has more.
+bool exceeds64Bits(std::string_view type, std::string_view text);
+
 /// Describes values of a type: "a number with a unit, such as `25ms`".
 std::string describeValues(std::string_view type);
 

@@ -11,7 +11,9 @@ std::string CsvCell::text() const {
   return result;
 }
 
-CsvReader::CsvReader(std::string_view text, char separator) : text(text), separator(separator) {
+CsvReader::CsvReader(std::string_view text, char separator)
+    : text(text), separator(separator),
+      lineEnd(text.find('\n') == std::string_view::npos ? '\r' : '\n') {
   if (text.starts_with("\xEF\xBB\xBF"))
     at = 3;
 }
@@ -22,7 +24,7 @@ void CsvReader::seek(uint64_t rowStart) {
 }
 
 bool CsvReader::atLineEnd() const {
-  return at == text.size() || text[at] == '\n' ||
+  return at == text.size() || text[at] == lineEnd ||
          (text[at] == '\r' && at + 1 < text.size() && text[at + 1] == '\n');
 }
 
@@ -32,7 +34,7 @@ Result<CsvCell> CsvReader::quotedCell() {
     if (at == text.size())
       return Error{Code::Truncated,
                    std::to_string(beginLine) + ": a quote is opened and never closed"};
-    if (text[at] == '\n')
+    if (text[at] == lineEnd)
       ++lineNumber;
     if (text[at] != '"')
       continue;
@@ -50,7 +52,7 @@ Result<CsvCell> CsvReader::quotedCell() {
 Result<bool> CsvReader::next(std::vector<CsvCell> &cells) {
   cells.clear();
   while (at < text.size() && atLineEnd()) { // empty lines
-    at += text[at] == '\r' ? 2 : 1;
+    at += text[at] == lineEnd ? 1 : 2;
     ++lineNumber;
   }
   begin = at;
@@ -77,7 +79,7 @@ Result<bool> CsvReader::next(std::vector<CsvCell> &cells) {
     ++at; // the separator
   }
   if (at < text.size()) {
-    at += text[at] == '\r' ? 2 : 1;
+    at += text[at] == lineEnd ? 1 : 2;
     ++lineNumber;
   }
   return true;

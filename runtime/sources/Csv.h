@@ -22,10 +22,10 @@ struct CsvCell {
 
 /// Reads row after row, or a row whose place is known. Copies nothing.
 ///
-/// Rows end in LF or CR LF; empty lines are left out, and a byte order mark at
-/// the beginning of the text too. A cell that begins with `"` goes to the next
-/// single one, over separators and lines; in other cells a `"` is a letter.
-/// With separator '\0', a line is one cell, and quotes mean nothing.
+/// Rows end in LF or CR LF, and in CR where the text has no LF at all; empty lines are left out,
+/// and a byte order mark at the beginning of the text too. A cell that begins with `"` goes to the
+/// next single one, over separators and lines; in other cells a `"` is a letter. With separator
+/// '\0', a line is one cell, and quotes mean nothing.
 class CsvReader {
 public:
   CsvReader(std::string_view text, char separator);
@@ -46,6 +46,7 @@ private:
 
   std::string_view text;
   char separator;
+  char lineEnd;
   size_t at = 0, begin = 0;
   uint64_t lineNumber = 1, beginLine = 1;
 };

@@ -84,6 +84,8 @@ static void test_epochs(const pst_program *program) {
       {"facto", "2",
        "pipeline `scaled` has no parameter `facto`: it has `values`, `factor`, `count`"},
       {"factor", "much", "parameter `factor`: `much` is not a whole number such as `128`"},
+      {"factor", "99999999999999999999",
+       "parameter `factor`: `99999999999999999999` does not fit 64 bits"},
       {"values", "x", "parameter `values` says what `raw` reads; open another session for that"}};
   pst_session *session = plain(program);
   uint64_t epochs[3];

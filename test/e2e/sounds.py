@@ -4,6 +4,7 @@ that rows are picked from."""
 import json
 import math
 import os
+import struct
 import tarfile
 
 import numpy
@@ -45,6 +46,23 @@ class Folders(Sounds):
     output label: i64[n] = row.label
   }
 }"""
+
+    def test_codecs_that_have_no_name(self):
+        """What the file calls them is all that can be said."""
+        wave = struct.pack("<HHIIHH", 3, 1, RATE, 2 * RATE, 2, 16)  # floats of 16 bits
+        files = {"1.wav": (b"WAVEfmt " + struct.pack("<I", len(wave)) + wave + b"data" + struct.pack("<I", 400) + bytes(400),
+                           "tag 0x0003 of 16 bits")}
+        files["2.wav"] = (files["1.wav"][0].replace(wave, struct.pack("<HHIIHH", 0x7ABC, 1, RATE, RATE, 1, 8)),
+                          "tag 0x7ABC of 8 bits")
+        os.makedirs(os.path.join(self.data, "no"))
+        for name, (data, _) in files.items():
+            with open(os.path.join(self.data, "no", name), "wb") as file:
+                file.write(b"RIFF" + struct.pack("<I", len(data)) + data)
+        said = self.run_tool("run", self.write(self.TEXT), *self.given(root=self.data), expect=1).stderr
+        if "penstock_video" in said:
+            self.skipTest("without FFmpeg")
+        for name, (_, what) in files.items():
+            self.assertIn(f"{name}: this FFmpeg has no decoder for {what}\n", said)
 
     def test_rows_are_those_of_class_folders(self):
         waves = {"no/1.flac": wave(1, .1), "no/deep/2.wav": wave(2, .1), "yes/3.WAV": wave(3, .1)}

@@ -191,6 +191,37 @@ pipeline p(list: path, root: path) {
                                               root=os.path.join(self.folder, "images"))):
             self.assertEqual((found["label"], found["image"][0, 0, 2]), (i, 3 * i))
 
+    def test_a_list_that_is_no_file(self):
+        pipe = os.path.join(self.folder, "pipe")
+        os.mkfifo(pipe)
+        text = """
+pipeline p(list: path) {
+  for row in csv(list, label = i64)
+  batch 1 per rank last keep { output label: i64[n] = row.label }
+}"""
+        for path in (pipe, "/dev/zero"):
+            self.assertEqual(self.failure(text, list=path),
+                             f"penstock: error: cannot open {path}: it is neither a regular file nor a folder (parameter `list`)\n")
+
+    def test_a_list_whose_lines_end_in_carriage_returns(self):
+        text = """
+pipeline p(list: path) {
+  for row in csv(list, label = i64)
+  batch 1 per rank last keep { output label: i64[n] = row.label }
+}"""
+        path = self.put("list.csv", "label,name\r7,a\r8,b\r")
+        self.assertEqual([int(one["label"]) for one in self.values(text, 2, list=path)], [7, 8])
+
+    def test_parameters_of_more_than_64_bits(self):
+        text = """
+pipeline p(count: int = 1, m: int = 2) {
+  for row in synthetic(9, label = 0 .. 3)
+  batch count per rank last keep { output label: i64[n] = row.label * m }
+}"""
+        for number in ("99999999999999999999", "-9223372036854775809"):
+            said = self.run_tool("run", self.write(text), "--set", f"m={number}", expect=1).stderr
+            self.assertIn(f"error: the value `{number}` given for `m` does not fit 64 bits\n", said)
+
     def test_lists_of_files(self):
         names = self.pictures(3)
         path = self.put("list.txt", "\n".join(names))

@@ -72,6 +72,18 @@ class Videos(VideoFolder):
     def test_shuffled_ranks_and_resume(self):
         self.check_life(self.pipeline("order shuffled"), len(self.rows()), root=self.root)
 
+    def test_a_codec_that_has_no_name(self):
+        root = os.path.join(self.folder, "unknown")
+        path = os.path.join(root, "a", "one.avi")
+        os.makedirs(os.path.dirname(path))
+        subprocess.run(["ffmpeg", "-loglevel", "error", "-f", "lavfi", "-i", "testsrc=size=64x48:rate=5:duration=3", "-c:v", "mjpeg", path],
+                       check=True)
+        with open(path, "rb") as file:
+            data = file.read()
+        with open(path, "wb") as file:
+            file.write(data.replace(b"MJPG", b"QQQQ"))
+        self.assertIn("a/one.avi: this FFmpeg has no decoder for `QQQQ`\n", self.failure(self.pipeline(), root=root))
+
     def test_passes_change_nothing(self):
         whole = self.hashes(self.pipeline(), root=self.root)
         self.assertEqual(whole, self.hashes(self.pipeline(), "--disable-pass=required-regions",

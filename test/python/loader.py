@@ -234,6 +234,11 @@ pipeline clips(root: path) {
                     loader.row_text(0, "caption")
                 self.assertEqual(loader.row_text(1, "caption"), "a cat")
 
+    def test_what_is_no_text_of_a_pipeline(self):
+        for text in ("", pathlib.PurePosixPath("/dev/zero"), "/dev/full"):
+            with self.assertRaisesRegex((ValueError, OSError), "this is empty" if text == "" else "a pipeline is no device"):
+                penstock.load(text)
+
     def test_statistics_are_data(self):
         with numbers(threads=1) as loader:
             squares(loader)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import json
 import os
 import pathlib
@@ -173,4 +174,9 @@ def read_source(source: str | os.PathLike[str]) -> tuple[bytes, str]:
     anything else is a path."""
     if isinstance(source, str) and ("\n" in source or source.lstrip().startswith("pipe ")):
         return source.encode(), "<text>"
-    return pathlib.Path(source).read_bytes(), os.fspath(source)
+    if not os.fspath(source):
+        raise ValueError("a pipeline is a path or its text, and this is empty")
+    path = pathlib.Path(source)
+    if path.is_char_device() or path.is_block_device():
+        raise OSError(errno.EINVAL, "a pipeline is no device", str(path)) # some have no end
+    return path.read_bytes(), os.fspath(source)

@@ -21,7 +21,8 @@ Val PipelineImport::parseParameter(const dsl::Param &param, const std::string &t
   const std::string &type = param.type.name.text;
   auto bad = [&]() {
     fail(param.range,
-         "the value `" + text + "` given for " + quote(param.name.text) + " is no " + type,
+         "the value `" + text + "` given for " + quote(param.name.text) +
+             (dsl::exceeds64Bits(type, text) ? " does not fit 64 bits" : " is no " + type),
          dsl::describeValues(type));
   };
   mlir::Type element = elementNamed(type);

@@ -46,6 +46,12 @@ TEST(Csv, CellsAndRows) {
   EXPECT_EQ(read(""), Rows());
 }
 
+TEST(Csv, LinesMayEndInCarriageReturnsAlone) {
+  EXPECT_EQ(read("\r\ra,b\r\"1\r\",2\r\r3,4"), (Rows{{"a", "b"}, {"1\r", "2"}, {"3", "4"}}));
+  EXPECT_EQ(read("a b\rc\r", '\0'), (Rows{{"a b"}, {"c"}}));
+  EXPECT_EQ(read("a\r\r\"b\rc"), (Rows{{"3: a quote is opened and never closed"}}));
+}
+
 TEST(Csv, QuotedCells) {
   EXPECT_EQ(read("\"a,b\",\"c\"\"d\"\n"), (Rows{{"a,b", "c\"d"}}));
   EXPECT_EQ(read("\"two\r\nlines\",x\nnext,y\n"), (Rows{{"two\r\nlines", "x"}, {"next", "y"}}));

@@ -223,11 +223,30 @@ void FrameMemory::check() const {
                                        "beside the clip's own: more than a sample may take"};
 }
 
+/// Of a codec that FFmpeg has no name for: what the file calls it, and how many bits a sample has.
+static std::string nameOf(const AVCodecParameters &parameters) {
+  if (parameters.codec_id != AV_CODEC_ID_NONE)
+    return avcodec_get_name(parameters.codec_id);
+  std::string name = "what it holds";
+  if (parameters.codec_tag) {
+    const auto byte = [&](int i) { return uint8_t(parameters.codec_tag >> 8 * i); };
+    bool isWord = true;
+    for (int i = 0; i < 4; ++i)
+      isWord = isWord && byte(i) >= ' ' && byte(i) <= '~';
+    char text[16];
+    std::snprintf(text, sizeof text, isWord ? "`%c%c%c%c`" : "tag 0x%04X",
+                  isWord ? byte(0) : int(parameters.codec_tag), byte(1), byte(2), byte(3));
+    name = text;
+  }
+  if (parameters.codec_type == AVMEDIA_TYPE_AUDIO && parameters.bits_per_coded_sample)
+    name += " of " + std::to_string(parameters.bits_per_coded_sample) + " bits";
+  return name;
+}
+
 CodecPtr newCodec(const AVCodecParameters &parameters) {
   const AVCodec *codec = avcodec_find_decoder(parameters.codec_id);
   if (!codec)
-    throw Failure{PST_VIDEO_UNSUPPORTED, std::string("this FFmpeg has no decoder for ") +
-                                             avcodec_get_name(parameters.codec_id)};
+    throw Failure{PST_VIDEO_UNSUPPORTED, "this FFmpeg has no decoder for " + nameOf(parameters)};
   CodecPtr context(made(avcodec_alloc_context3(codec)));
   if (avcodec_parameters_to_context(context.get(), &parameters) < 0)
     throw std::bad_alloc();
