@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`penstock.accelerate`: DataLoaders whose batches come from a pipeline have those of the original, or are untouched."""
 import contextlib
+import multiprocessing
 import os
 import pathlib
 import random
@@ -240,6 +241,58 @@ class Loops(unittest.TestCase):
                     found.append(generator.get_state().tolist())
                 with self.subTest(cls.__name__, workers=workers, count=count):
                     self.assertEqual(*found)
+
+    def test_arrays_that_are_changed_between_epochs(self):
+        planes = cifar()
+        planes.data = numpy.ascontiguousarray(planes.data.transpose(0, 3, 1, 2)).transpose(0, 2, 3, 1) # as torchvision leaves them
+        odd = cifar()
+        odd.data = numpy.repeat(odd.data, 2, axis=2)[:, :, ::2]
+        sets = {"CIFAR": [cifar()], "planes": [planes], "odd strides": [odd], "two": [cifar(), planes], "MNIST": [array_set(datasets.MNIST, T.Compose([T.Resize(20), T.ToTensor()]))],
+                "SVHN": [array_set(datasets.SVHN, EVEN)]}
+        for name, parts in sets.items():
+            with self.subTest(name), accelerated() as hook:
+                whole = parts[0] if len(parts) == 1 else ConcatDataset(parts)
+                loader = DataLoader(whole, 16)
+                for change in range(3):
+                    found = torch.cat([images for images, _ in loader])
+                    wanted = torch.stack([whole[i][0] for i in range(len(whole))])
+                    self.assertTrue(equal(found, wanted), f"change {change}")
+                    for part in parts:
+                        part.data[change::7] = 255 - part.data[change::7]
+                entry, = hook.report.entries.values()
+                self.assertEqual(entry.reason, "")
+                plan, = hook.plans.values()
+                self.assertEqual(len(plan.idle), 1)
+
+    def test_a_relative_root_is_that_of_the_folder_at_hand(self):
+        self.addCleanup(os.chdir, os.getcwd())
+        with tempfile.TemporaryDirectory() as folder, accelerated():
+            for name, level in (("one", 10), ("other", 200)):
+                os.makedirs(f"{folder}/{name}/data/kind")
+                Image.new("RGB", (40, 40), (level, 0, 0)).save(f"{folder}/{name}/data/kind/x.png")
+            os.chdir(f"{folder}/one")
+            loader = DataLoader(datasets.ImageFolder("data", EVEN), 1)
+            found = []
+            for name in ("one", "other", "one"):
+                os.chdir(f"{folder}/{name}")
+                found.append(round((next(iter(loader))[0][0, 0, 0, 0].item() + 1) * 127.5))
+            os.chdir("/")
+        self.assertEqual(found, [10, 200, 10])
+
+    def test_a_child_has_sessions_of_its_own(self):
+        with tempfile.TemporaryDirectory() as folder, accelerated():
+            make_photos(folder, 3)
+            for data in (cifar(), datasets.ImageFolder(folder, EVEN)):
+                loader = DataLoader(data, 8)
+                wanted = sum(float(images.sum()) for images, _ in loader)
+                context = multiprocessing.get_context("fork")
+                queue = context.SimpleQueue()
+                child = context.Process(target=lambda: queue.put(sum(float(images.sum()) for images, _ in loader))) # noqa: B023
+                child.start()
+                child.join(60)
+                self.assertEqual(child.exitcode, 0)
+                self.assertEqual(queue.get(), wanted)
+                self.assertEqual(sum(float(images.sum()) for images, _ in loader), wanted)
 
     def test_a_transform_that_is_changed_between_epochs(self):
         data = cifar()

@@ -267,6 +267,64 @@ class Leaves(unittest.TestCase):
         # An item that draws nothing may come from a pipeline all the same.
         self.same(lambda workers: DataLoader(Own(self.folder, back_to_a_state, SMALL), 4, num_workers=workers), 108)
 
+    def test_a_name_that_another_file_has_later(self):
+        """Each sample makes its file, or its name, anew: what was opened counts, and not what has that name when the batch is made."""
+        with tempfile.TemporaryDirectory() as folder:
+            self.addCleanup(os.chdir, os.getcwd())
+            current = os.path.join(folder, "current.png")
+            for i in range(8):
+                os.mkdir(f"{folder}/{i}")
+                for copy in ("x.png", "y.png"):
+                    Image.new("RGB", (40, 40), (i * 10, 0, 0)).save(f"{folder}/{i}/{copy}")
+                    os.utime(f"{folder}/{i}/{copy}", (1e9, 1e9)) # of one size and time
+
+            def rewritten(i):
+                Image.new("RGB", (40, 40), (i * 10, 0, 0)).save(current)
+
+            def linked(i):
+                if os.path.lexists(current):
+                    os.remove(current)
+                os.symlink(f"{folder}/{i}/x.png", current)
+
+            def replaced(i):
+                os.link(f"{folder}/{i}/y.png", current + ".new")
+                os.replace(current + ".new", current)
+
+            def written_back(i):
+                with open(f"{folder}/{i}/x.png", "rb") as file, open(current, "wb") as out:
+                    out.write(file.read())
+                os.utime(current, (1e9 + i, 1e9 + i))
+
+            def folder_of_its_own(i):
+                os.chdir(f"{folder}/{i}")
+                return "x.png"
+
+            class Names(Dataset):
+                transform = EVEN # of the class
+
+                def __init__(self, name, opened):
+                    self.name, self.opened = name, opened
+
+                def __len__(self):
+                    return 8
+
+                def __getitem__(self, i):
+                    path = self.name(i) or current
+                    with open(path, "rb") as file:
+                        image = Image.open(file if self.opened else path).convert("RGB")
+                    return self.transform(image), i
+            for name in (rewritten, linked, replaced, written_back, folder_of_its_own):
+                for opened in (False, True):
+                    for workers in (0, 1):
+                        with self.subTest(name.__name__, opened=opened, workers=workers):
+                            if os.path.lexists(current):
+                                os.remove(current)
+                            with accelerated() as hook:
+                                found = torch.cat([x[:, 0, 0, 0] for x, _ in DataLoader(Names(name, opened), 4, num_workers=workers)]) # noqa: B023
+                            self.assertEqual(((found + 1) * 127.5).round().tolist(), [i * 10.0 for i in range(8)])
+                            entry, = hook.report.entries.values()
+                            self.assertEqual(entry.reason, "")
+
     def test_files_that_are_missing_damaged_or_skipped(self):
         data = Own(self.folder)
         data.files[5] = self.folder + "/nowhere.jpg"

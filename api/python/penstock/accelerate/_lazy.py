@@ -19,6 +19,7 @@ import torch
 import torchvision.transforms as v1
 from PIL import Image, ImageFile
 
+from ._files import File, open_file
 from ._record import FILTERS, WARPS, Recorded
 
 #: Formats that `decode(rgb)` reads as Pillow does.
@@ -46,7 +47,7 @@ _convert, _fromarray = Image.Image.convert, Image.fromarray
 # --- images -----------------------------------------------------------------------------------------------------------
 
 def item_of(image: Any) -> Any:
-    """The path or bytes that an image was opened from, if nobody has looked at its pixels; else None."""
+    """The file or bytes that an image was opened from, if nobody has looked at its pixels; else None."""
     if type(image) is LazyImage:
         recorded = recorded_of(image)
         return recorded.item if recorded.plain else None
@@ -57,20 +58,18 @@ def item_of(image: Any) -> Any:
         return None
     if known.get("decoderconfig") or getattr(image, "n_frames", 1) != 1: # draft() says how to decode
         return None
-    if isinstance(known.get("filename"), str) and known["filename"]:
-        return known["filename"]
     file = known.get("fp")
     if isinstance(file, io.BytesIO):
         return file.getvalue()
-    if isinstance(file, io.BufferedReader) and isinstance(file.name, str):
-        return file.name
-    return None
+    return open_file(file) if isinstance(file, io.BufferedReader) and isinstance(file.name, str) else None
 
 
 def image_of(item: Any, mode: str) -> Image.Image:
     """The image, in this mode, as Pillow makes it."""
     if isinstance(item, numpy.ndarray):
         return _convert(_fromarray(item), mode)
+    if isinstance(item, File) and not item.is_same():
+        raise OSError(f"{item} has changed since the data set opened it")
     with Image.open(io.BytesIO(item) if isinstance(item, bytes) else item) as opened:
         return _convert(opened, mode)
 

@@ -20,7 +20,8 @@ from ..torch._chain import Chain, Unknown
 from ..torch._compile import Stages
 from . import _compare, _functional, _lazy # noqa: F401: _functional adds to what is traced
 from ._plan import Work, as_value, askable, asked_ahead, capacity_of, compiles, pipeline_of, work_of
-from ._record import chain_of, columns_of, source_of
+from ._files import File
+from ._record import Recorded, chain_of, columns_of, source_of
 from ._report import Entry
 from ._search import calls_functions, composes_in
 from ._session import epoch_number
@@ -280,6 +281,7 @@ class LeafIterator:
         self._proxy.__dict__.update(dataset=Traced(loader.dataset, plan.composes, drawing), collate_fn=Collected(loader.collate_fn),
                                     pin_memory=False)
         self._sessions: dict[Any, ItemSession | None] = {}
+        self._failed = False
         self._inner = original(self._proxy)
         self._workers = WorkerRandomness(self._inner._base_seed, loader.num_workers)
         self._begun = -1
@@ -384,6 +386,7 @@ class LeafIterator:
         except SessionError as error: # files that nothing can stand in for, say
             self._entry.failed(error)
             self._failed, good = True, False
+        good = good and all(map(unchanged, (one for key, items in grouped(data).items() if key in images for one in items)))
         if not good: # Pillow may know better, and else it raises what the script expects
             images = {}
         missing = [key for key in counts if key not in images]
@@ -437,6 +440,12 @@ class LeafIterator:
     def __del__(self) -> None:
         if "_sessions" in self.__dict__:
             self._leave()
+
+
+def unchanged(one: Any) -> bool:
+    """False for an image of a file that another one has taken the place of: its pipeline may have read either."""
+    item = one.item if isinstance(one, Recorded) else one
+    return not isinstance(item, File) or item.is_same()
 
 
 def grouped(value: Any) -> dict[Any, list[Any]]:

@@ -21,7 +21,7 @@ from ..program import Program
 from ..torch._chain import Chain
 from ..torch._compile import Stages, UnknownTransform, follow_transforms, named_chains, pipeline_text
 from ._session import PushedLoader
-from ._tables import OTHER_FORMATS, Declined, Source, Table, name_of, open_with, source_of, table_of
+from ._tables import OTHER_FORMATS, Declined, Source, Table, name_of, nothing, open_with, source_of, table_of
 
 
 #: Words in the stages of a transform that draws.
@@ -99,12 +99,13 @@ def mapped(function: Callable[[Chain], Any], structure: Any) -> Any:
 
 
 def open_session(text: str, capacity: int, parameters: dict[str, str] = {}, columns: dict[str, Any] = {}, # noqa: B006: not changed
-                 opened: Callable[[], None] = lambda: None, dataset: Any = None) -> PushedLoader:
-    """A session of a pipeline. Raises Declined where it cannot be opened."""
+                 opened: Callable[[], None] = nothing, renew: Callable[[], None] = nothing, dataset: Any = None) -> PushedLoader:
+    """A session of a pipeline, which renews its columns when an epoch begins. Raises Declined where it cannot be opened."""
     try:
         program = Program(text.encode(), "<accelerate>", {**parameters, "per_rank": capacity})
-        return PushedLoader(program, columns=columns, seed=0, on_error=1.0, ranks_here=ranks_here(),
-                            dataset=dataset)
+        session = PushedLoader(program, columns=columns, seed=0, on_error=1.0, ranks_here=ranks_here(), dataset=dataset)
+        session.renew = renew
+        return session
     except CompileError as error:
         raise Declined(f"its pipeline does not compile: {first_message(error)}") from error
     finally:

@@ -33,8 +33,15 @@ def reached(dataset: Any) -> Iterator[Any]:
         elif isinstance(value, (list, tuple)):
             inner = list(value) if len(value) <= 64 else []
         else:
-            inner = [*getattr(value, "__dict__", {}).values(), *_enclosed(value)]
+            inner = [*getattr(value, "__dict__", {}).values(), *_enclosed(value), *_of_class(type(value))]
         pending += [(one, depth + 1) for one in inner]
+
+
+def _of_class(cls: type) -> Iterator[Any]:
+    """The attributes that the script's own classes have for all of their objects."""
+    for base in cls.__mro__:
+        if base.__module__.split(".")[0] not in LIBRARIES:
+            yield from (value for name, value in vars(base).items() if not name.startswith("__"))
 
 
 def _enclosed(function: Any) -> Iterator[Any]:

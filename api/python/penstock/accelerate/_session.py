@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import os
 from ctypes import POINTER, c_int64
-from typing import Any
+from typing import Any, Callable
 
 import numpy
 
@@ -16,6 +17,8 @@ from ..outputs import Batch
 
 class PushedLoader(Loader):
     """As penstock.Loader; which rows a batch has is said before it is asked for."""
+    #: Copies what the script may have changed since, before an epoch begins.
+    renew: Callable[[], None] | None = None
 
     def _open(self) -> None:
         self._options["order"] = _c.ORDER_CALLER
@@ -23,11 +26,13 @@ class PushedLoader(Loader):
 
     @property
     def is_open(self) -> bool:
-        """False after it was collected as garbage, together with the plan that would reuse it."""
-        return bool(self._session) and not self._closing
+        """False after it was collected as garbage, together with the plan that would reuse it, and in a process that was forked."""
+        return bool(self._session) and not self._closing and self._process == os.getpid()
 
     def begin(self, epoch: int) -> None:
         """Drops all rows that were pushed. Epochs have draws of their own."""
+        if self.renew is not None:
+            self.renew()
         with self._lock:
             if _c.library.session_start(self._live(), epoch, _c.encode_parameters({}), 0) != _c.OK:
                 raise SessionError(self._error())

@@ -33,6 +33,8 @@ class Part:
     takes: str
     #: The target of a row, before `target_transform`.
     target: Callable[[int], Any]
+    #: The folder that paths start from, if there are relative ones.
+    folder: str = ""
 
     @property
     def transform(self) -> Any:
@@ -71,9 +73,10 @@ class Table:
     def same_as(self, other: Table) -> bool:
         """True if a session over the other table gives the same images."""
         def one(a: Part, b: Part) -> bool:
-            if a.images is b.images:
-                return True
-            return isinstance(a.images, list) and a.images == b.images
+            if isinstance(a.images, list) or isinstance(b.images, list):
+                return a.images == b.images and a.folder == b.folder
+            return all(getattr(a.images, name) == getattr(b.images, name) for name in ("shape", "strides", "dtype")) and (
+                a.images.__array_interface__["data"] == b.images.__array_interface__["data"])
         return len(self.parts) == len(other.parts) and all(map(one, self.parts, other.parts))
 
 
@@ -92,7 +95,9 @@ def files_of(dataset: Any) -> Part | None:
     if dataset.loader is datasets.folder.default_loader and torchvision.get_image_backend() != "PIL":
         raise Declined("torchvision's image backend is not PIL")
     samples = dataset.samples
-    return Part(dataset, [os.fspath(path) for path, _ in samples], None, "image", lambda row: dataset.samples[row][1])
+    paths = [os.fspath(path) for path, _ in samples]
+    return Part(dataset, paths, None, "image", lambda row: dataset.samples[row][1],
+                "" if all(map(os.path.isabs, paths)) else os.getcwd())
 
 
 def array_of(dataset: Any) -> Part | None:
@@ -114,6 +119,8 @@ def array_of(dataset: Any) -> Part | None:
     array = images.numpy() if isinstance(images, torch.Tensor) else images
     if not isinstance(array, numpy.ndarray) or array.dtype != numpy.uint8 or array.ndim != 1 + len(order):
         raise Declined(f"{name_of(dataset)}.data is no array of bytes of the usual shape")
+    if order == "hwc" and array.transpose(0, 3, 1, 2).flags.c_contiguous: # CIFAR's, planes in memory
+        order, array = "chw", array.transpose(0, 3, 1, 2)
     extents = dict(zip(order, array.shape[1:]))
     if extents.get("c", 3) != 3:
         raise Declined(f"{name_of(dataset)}.data has {extents['c']} channels")
@@ -197,14 +204,25 @@ def source_of(table: Table) -> Source:
     return Source(f"raw(image = column(images, {column}))", "images: path, ", image, THREE if table.parts[0].takes == "grey" else "")
 
 
-def open_with(table: Table) -> tuple[dict[str, Any], dict[str, Any], Callable[[], None]]:
-    """Parameters and columns for a session over a table, and what to do once it is open."""
+def nothing() -> None:
+    pass
+
+
+def open_with(table: Table) -> tuple[dict[str, Any], dict[str, Any], Callable[[], None], Callable[[], None]]:
+    """Parameters and columns for a session over a table, what to do once it is open, and what when an epoch begins."""
     if table.parts[0].layout is not None:
         arrays = [part.images for part in table.parts]
-        whole = arrays[0] if len(arrays) == 1 else numpy.concatenate(arrays)
-        return {}, {"image": numpy.ascontiguousarray(whole)}, lambda: None
+        if len(arrays) == 1 and arrays[0].flags.c_contiguous: # what the script writes into it shows
+            return {}, {"image": arrays[0]}, nothing, nothing
+        whole = numpy.concatenate(arrays)
+        if not whole.flags.c_contiguous:
+            whole = numpy.ascontiguousarray(whole)
+
+        def renew() -> None:
+            numpy.concatenate(arrays, out=whole)
+        return {}, {"image": whole}, nothing, renew
     handle, name = tempfile.mkstemp(suffix=".csv", prefix="penstock-")
     with os.fdopen(handle, "wb") as file:
-        file.writelines(b'"' + os.fsencode(os.path.abspath(path)).lstrip(b"/").replace(b'"', b'""') + b'"\n' for part in table.parts
+        file.writelines(b'"' + os.fsencode(os.path.abspath(os.path.join(part.folder, path))).lstrip(b"/").replace(b'"', b'""') + b'"\n' for part in table.parts
                         for path in part.images)
-    return {"list": name, "root": "/"}, {}, lambda: os.unlink(name)
+    return {"list": name, "root": "/"}, {}, lambda: os.unlink(name), nothing
