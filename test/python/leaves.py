@@ -24,7 +24,7 @@ except ImportError as error:
     sys.exit(77)
 
 from loops import EVEN, RANDOM, accelerated, array_set, epochs, equal, make_photos
-from penstock.accelerate import _lazy, _leaves
+from penstock.accelerate import _files, _lazy, _leaves
 from penstock.accelerate._leaves import LeafIterator, composes_in
 
 SMALL = T.Compose([T.Resize(20), T.CenterCrop(16), T.ToTensor()])
@@ -281,6 +281,10 @@ class Leaves(unittest.TestCase):
             def rewritten(i):
                 Image.new("RGB", (40, 40), (i * 10, 0, 0)).save(current)
 
+            def rewritten_with_one_time(i):
+                Image.new("RGB", (40, 40), (i * 10, 0, 0)).save(current, "BMP")
+                os.utime(current, (1e9, 1e9))
+
             def linked(i):
                 if os.path.lexists(current):
                     os.remove(current)
@@ -313,10 +317,12 @@ class Leaves(unittest.TestCase):
                     with open(path, "rb") as file:
                         image = Image.open(file if self.opened else path).convert("RGB")
                     return self.transform(image), i
-            for name in (rewritten, linked, replaced, written_back, folder_of_its_own):
+            # Files that were just written go by their bytes; of the last three all that matters is which file it was.
+            for name, just in ((rewritten, 2e9), (rewritten_with_one_time, 2e9), (linked, 2e9), (replaced, 2e9), (written_back, 2e9), (folder_of_its_own, 2e9),
+                               (linked, -1), (replaced, -1), (folder_of_its_own, -1)):
                 for opened in (False, True):
                     for workers in (0, 1):
-                        with self.subTest(name.__name__, opened=opened, workers=workers):
+                        with self.subTest(name.__name__, just=just, opened=opened, workers=workers), mock.patch.object(_files, "JUST_WRITTEN", just):
                             if os.path.lexists(current):
                                 os.remove(current)
                             with accelerated() as hook:

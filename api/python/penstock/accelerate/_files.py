@@ -6,6 +6,7 @@ file anew for each sample. So a file goes by the name that the system has for wh
 was written just before, so that times cannot tell one content from the next, by its bytes."""
 from __future__ import annotations
 
+import io
 import os
 import stat
 import time
@@ -15,15 +16,16 @@ from typing import Any
 JUST_WRITTEN = 2_000_000_000
 
 
-def _identity(found: os.stat_result) -> tuple[int, int, int, int]:
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+def _identity(found: os.stat_result) -> tuple[int, ...]:
+    # A script can set st_mtime, and not st_ctime.
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
 class File(str):
     """A path, and which file it named when the script had it open."""
-    identity: tuple[int, int, int, int]
+    identity: tuple[int, ...]
 
-    def __new__(cls, path: str, identity: tuple[int, int, int, int]) -> File:
+    def __new__(cls, path: str, identity: tuple[int, ...]) -> File:
         made = super().__new__(cls, path)
         made.identity = identity
         return made
@@ -38,14 +40,16 @@ class File(str):
             return False
 
 
-def open_file(file: Any) -> File | bytes | None:
+def open_file(file: io.BufferedReader) -> File | bytes | None:
     """The file that is open, or its bytes where its path cannot stand for it; None for what is no regular file."""
+    if type(file.raw) is not io.FileIO: # what is unpacked, say
+        return None
     try:
         number = file.fileno()
         found = os.fstat(number)
         if not stat.S_ISREG(found.st_mode):
             return None
-        if time.time_ns() - found.st_mtime_ns > JUST_WRITTEN:
+        if time.time_ns() - max(found.st_mtime_ns, found.st_ctime_ns) > JUST_WRITTEN:
             path = File(os.readlink(f"/proc/self/fd/{number}"), _identity(found))
             if path.is_same():
                 return path
