@@ -9,6 +9,7 @@
 #include "runtime/media/png/PngFile.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <spng.h>
@@ -49,14 +50,32 @@ int readStream(spng_ctx *context, void *user, void *out, size_t length) {
   return 0;
 }
 
+/// Set where libspng, or zlib for it, asked for memory that is not there: its codes say that of
+/// some of its own requests only. A picture is decoded on one thread.
+thread_local bool lacksMemory = false;
+
+void *noted(void *memory) {
+  lacksMemory |= memory == nullptr;
+  return memory;
+}
+
+spng_ctx *newContext() {
+  spng_alloc memory{[](size_t size) { return noted(std::malloc(size)); },
+                    [](void *old, size_t size) { return noted(std::realloc(old, size)); },
+                    [](size_t count, size_t size) { return noted(std::calloc(count, size)); },
+                    [](void *old) { std::free(old); }};
+  lacksMemory = false;
+  return spng_ctx_new2(&memory, 0);
+}
+
 Status statusOf(int code, size_t size) {
   if (code == 0 || code == SPNG_EOI)
     return {};
+  if (code == SPNG_EMEM || lacksMemory)
+    return noMemory("to decode a PNG");
   if (code == SPNG_IO_EOF || code == SPNG_EIDAT_TOO_SHORT)
     return Error{Code::Truncated,
                  "truncated PNG: its image data end early (" + std::to_string(size) + " bytes)"};
-  if (code == SPNG_EMEM)
-    return noMemory("to decode a PNG");
   return Error{Code::Corrupt, std::string("damaged PNG: ") + spng_strerror(code)};
 }
 
@@ -106,7 +125,7 @@ public:
   PngReader(std::span<const uint8_t> bytes, const PngInfo &info, const PngParts &parts,
             const ImageLimits &limits, Buffer &work)
       : size(bytes.size()), info(info), limits(limits), work(work),
-        stream{parts.stream, parts.firstData}, context(spng_ctx_new(0), &spng_ctx_free) {}
+        stream{parts.stream, parts.firstData}, context(newContext(), &spng_ctx_free) {}
 
   /// Calls `take(y, row)` for rows 0 ... count - 1; of an interlaced file, all
   /// are decoded before.

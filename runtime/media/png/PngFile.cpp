@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -130,8 +131,8 @@ std::optional<std::string> inflated(std::string_view data) {
   stream.avail_in = uInt(data.size());
   stream.next_out = reinterpret_cast<Bytef *>(out.data());
   stream.avail_out = uInt(out.size());
-  if (inflateInit(&stream) != Z_OK)
-    return std::nullopt;
+  if (inflateInit(&stream) != Z_OK) // of this version of zlib, only for want of memory
+    throw std::bad_alloc();
   const int code = inflate(&stream, Z_SYNC_FLUSH);
   out.resize(out.size() - stream.avail_out);
   const bool isShort = stream.avail_in == 0;
