@@ -43,8 +43,8 @@ void Tensors::demandKnown(const std::vector<Dim> &all, const std::string &axis,
     failCounted(range, *dim, *counted);
 }
 
-/// What was written twice, such as `max(at, 1)`, is one place.
 namespace {
+/// What was written twice, such as `max(at, 1)`, is one place.
 class SameValues {
 public:
   bool operator()(mlir::Value a, mlir::Value b) {
