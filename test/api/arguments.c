@@ -37,6 +37,11 @@ static int failed(pst_status status, const char *said) {
   return status == PST_ERROR;
 }
 
+/* What a function's arguments are computed in has no order in C, and a call replaces what the one
+   before it said. */
+static pst_status last;
+#define FAILED(call, said) (last = (call), failed(last, said))
+
 static void expect(int is_error, const char *wanted) {
   if (!is_error || !strstr(message, wanted))
     printf("wanted: %s\nfound:  %s\n", wanted, message);
@@ -106,7 +111,7 @@ static void test_programs(void) {
   options.disabled_passes = none;
   expect(compiles(COMPILE, text, strlen(text), &options, NULL, 0, NULL),
          "`disabled_passes[0]` is NULL");
-  expect(failed(pst_program_emit(program, NULL, &emitted, &length), pst_program_messages(program)),
+  expect(FAILED(pst_program_emit(program, NULL, &emitted, &length), pst_program_messages(program)),
          "`stage` is NULL");
   EXPECT(pst_format(NULL, 3, "a.pipe", &out) == PST_ERROR);
   expect(failed(PST_ERROR, pst_text_messages(out)), "`text` is NULL");
@@ -216,16 +221,16 @@ static void test_calls(void) {
   const char *found = "";
   size_t i;
   for (i = 0; i < PARAMETERS; ++i)
-    expect(failed(pst_session_start(session, 0, parameters[i].is_array ? parameters[i].given : NULL,
+    expect(FAILED(pst_session_start(session, 0, parameters[i].is_array ? parameters[i].given : NULL,
                                     parameters[i].count),
                   pst_session_error(session)),
            parameters[i].message);
-  expect(failed(pst_session_restore(session, NULL), pst_session_error(session)), "`state` is NULL");
-  expect(failed(pst_session_set_transfer(session, NULL), pst_session_error(session)),
+  expect(FAILED(pst_session_restore(session, NULL), pst_session_error(session)), "`state` is NULL");
+  expect(FAILED(pst_session_set_transfer(session, NULL), pst_session_error(session)),
          "`level` is NULL");
-  expect(failed(pst_session_push_rows(session, NULL, 3), pst_session_error(session)),
+  expect(FAILED(pst_session_push_rows(session, NULL, 3), pst_session_error(session)),
          "`rows` is NULL, and there are 3 of them");
-  expect(failed(pst_session_row_text(session, 0, NULL, &found), pst_session_error(session)),
+  expect(FAILED(pst_session_row_text(session, 0, NULL, &found), pst_session_error(session)),
          "`column` is NULL");
   EXPECT(found == NULL);
 }
@@ -292,7 +297,7 @@ static void test_rows(void) {
     options.table_count = 1;
     options.on_error = &never;
     EXPECT(pst_session_open(table_program, &options, &rows) == PST_OK);
-    expect(failed(pst_session_sample(rows, 0, 0, &sample), pst_session_error(rows)),
+    expect(FAILED(pst_session_sample(rows, 0, 0, &sample), pst_session_error(rows)),
            messages[which]);
     pst_sample_release(sample);
     pst_session_close(rows);
