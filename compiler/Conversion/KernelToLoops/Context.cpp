@@ -36,6 +36,12 @@ Site Site::withLive(std::optional<LiveLanes> live) const {
   return site;
 }
 
+Site Site::whereRare() const {
+  Site site = *this;
+  site.m.rare = true;
+  return site;
+}
+
 Site Site::withOp(Location loc, Block *top) const {
   Site site = withLanes(1);
   site.m.l.loc = loc;

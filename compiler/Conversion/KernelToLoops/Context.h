@@ -127,6 +127,8 @@ struct Site {
   int64_t lanes() const { return m.l.lanes; }
   Site withLanes(int64_t lanes) const;
   Site withLive(std::optional<LiveLanes> live) const;
+  /// For code that hardly ever runs, see Memory::rare.
+  Site whereRare() const;
   /// For an op of the kernel, element by element.
   Site withOp(mlir::Location loc, mlir::Block *top) const;
   std::optional<int64_t> specializedArm(mlir::Operation *choose) const;

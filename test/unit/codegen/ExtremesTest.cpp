@@ -73,7 +73,11 @@ void compareAll(const char *type,
                                              {nan, -nan, nan, signalling},
                                              {nan, -nan, inf, nan, nan, nan, nan, nan},
                                              {nan, -nan, -inf, nan, nan, nan, nan, nan},
-                                             {inf, -inf, nan}};
+                                             {inf, -inf, nan},
+                                             // Zeros in one lane, infinities in another.
+                                             {inf, inf, inf, T(0), -T(0)},
+                                             {-inf, -inf, -inf, T(0), -T(0), nan},
+                                             {T(1e-30), T(-1e-30), T(2e-30), T(1e30), -T(0)}};
   for (const Shape &shape : shapes) {
     auto of = [&](const char *axes) { return std::string("!pipe.tensor<") + type + axes + ">"; };
     const std::string in = "[x=" + std::to_string(shape.input) + "]", operand = of(shape.axes),

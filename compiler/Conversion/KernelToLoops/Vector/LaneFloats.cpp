@@ -75,8 +75,12 @@ static Value replaceNan(const Lanes &l, Value v, penstock::lane::NanBecomes by) 
 LaneValue Lanes::canonical(LaneValue value) const {
   if (!value.range.nan || !(value.type.isF32() || value.type.isF64()))
     return value;
-  Value v = value.value;
   value.range.quiet = true;
+  if (value.canonical) {
+    value.value = value.canonical;
+    return value;
+  }
+  Value v = value.value;
   if (fillsRegisters(*this, v)) {
     value.value = replaceNan(*this, v, penstock::lane::NanBecomes::canonical);
     return value;

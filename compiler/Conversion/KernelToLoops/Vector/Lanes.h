@@ -43,7 +43,8 @@ struct LaneValue {
   mlir::Value low = {};   ///< of an integer of more bits its lowest byte, i8: all that a u8 takes
   mlir::Value first = {}; ///< an i64 in lane 0, where it grows by `step` from lane to lane
   std::optional<int64_t> step = {};
-  mlir::Value asI16 = {}; ///< an i32 as i16: it began as a byte, and all numbers fit
+  mlir::Value asI16 = {};     ///< an i32 as i16: it began as a byte, and all numbers fit
+  mlir::Value canonical = {}; ///< a float whose NaN is the canonical one
 
   bool isVector() const { return llvm::isa<mlir::VectorType>(value.getType()); }
 };

@@ -32,8 +32,8 @@ Value Memory::loadPlain(Type type, Value address, bool constant) const {
                              : std::max(1u, type.getIntOrFloatBitWidth() / 8);
   // Vectors, and elements of user memory, need no alignment beyond a byte.
   return l.b.create<LLVM::LoadOp>(l.loc, type, address, llvm::isa<VectorType>(type) ? 1 : align,
-                                  /*isVolatile=*/false, /*isNonTemporal=*/false,
-                                  /*isInvariant=*/constant);
+                                  /*isVolatile=*/rare, /*isNonTemporal=*/false,
+                                  /*isInvariant=*/constant && !rare);
 }
 Value Memory::shuffle(Value a, Value b, ArrayRef<int64_t> mask) const {
   auto sizeOf = [](Value v) { return llvm::cast<VectorType>(v.getType()).getNumElements(); };

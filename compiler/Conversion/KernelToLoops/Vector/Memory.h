@@ -57,6 +57,9 @@ public:
   Lanes l;
   /// While set, loads touch nothing for other lanes than these, and give 0 there.
   std::optional<LiveLanes> live;
+  /// While set, what is loaded is not kept in registers from a load of the same bytes before: the
+  /// code at hand hardly ever runs.
+  bool rare = false;
 
   Index constant(int64_t value) const { return {l.i64(value), 0, {}, {}}; }
   Index uniform(mlir::Value value) const { return {value, 0, {}, {}}; }

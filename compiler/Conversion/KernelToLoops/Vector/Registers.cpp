@@ -183,7 +183,11 @@ Value penstock::conversion::anyLane(const Registers &l, Value v,
     SmallVector<int64_t> part(fitting);
     for (int64_t lane = 0; lane < fitting; ++lane)
       part[lane] = std::min(first + lane, count - 1);
-    Value here = holds(b.create<vector::ShuffleOp>(loc, v, v, part));
+    Value some = b.create<vector::ShuffleOp>(loc, v, v, part);
+    // Else LLVM makes one comparison of them all again, and packs what it gives.
+    if (count > fitting && llvm::isa<FloatType>(type.getElementType()))
+      some = intrinsic(l, "llvm.arithmetic.fence", some.getType(), some);
+    Value here = holds(some);
     any = any ? l.orInt(any, here) : here;
   }
   if (!l.has.signMask || fitting * bits != 8 * l.has.registerBytes)

@@ -59,7 +59,19 @@ static Value anyUnresolved(const Site &site, ReduceOp op, const LaneValue &found
   if (!found.range.nan && !mayBeZero && !mayHide)
     return {};
   auto predicate = found.range.nan ? arith::CmpFPredicate::UEQ : arith::CmpFPredicate::OEQ;
-  return anyLane(l, found.value, [&](Value v) -> Value {
+  Value all = found.value;
+  // If one of two is 0, infinite or NaN, so is their product. Two tiny or huge ones whose product
+  // is so, too, are looked at in vain.
+  if (l.lanes >= 2 * l.has.lanesOf(found.type.getIntOrFloatBitWidth() / 8)) {
+    SmallVector<int64_t> low, high;
+    for (int64_t lane = 0; lane < l.lanes / 2; ++lane) {
+      low.push_back(lane);
+      high.push_back(lane + l.lanes / 2);
+    }
+    all = b.create<arith::MulFOp>(l.loc, m.shuffle(all, all, low), m.shuffle(all, all, high));
+    predicate = arith::CmpFPredicate::UEQ;
+  }
+  return anyLane(l, all, [&](Value v) -> Value {
     Value other = l.floatLike(v, 0.0);
     if (mayHide) // zeros and infinities alone are twice as much as they are
       other = b.create<arith::AddFOp>(l.loc, v, v);
@@ -107,10 +119,9 @@ static LaneValue withSign(const Site &site, ReduceOp op, LaneValue found, LaneVa
 
 /// The minimum or maximum that `found` is but for what anyUnresolved() says. `again` gives it from
 /// numbers only, and the least bits; `orNan` what is NaN where no number is.
-LaneValue penstock::conversion::resolveExtreme(
-    const Site &site, ReduceOp op, LaneValue found,
-    llvm::function_ref<std::pair<LaneValue, LaneValue>(LaneValue)> again,
-    llvm::function_ref<LaneValue(LaneValue)> orNan) {
+LaneValue
+penstock::conversion::resolveExtreme(const Site &site, ReduceOp op, LaneValue found, Again again,
+                                     llvm::function_ref<LaneValue(const Site &, LaneValue)> orNan) {
   auto [ctx, b, l, m] = site.parts();
   found.value = l.splat(found.value);
   Value unresolved = anyUnresolved(site, op, found);
@@ -120,19 +131,22 @@ LaneValue penstock::conversion::resolveExtreme(
     found.range = hull(found.range, neutral(l, op.getKind(), found.type).range);
   const bool mayBeNan = found.range.nan;
   found.range.nan = false;
-  return branch(
+  const Site rare = site.whereRare();
+  LaneValue result = branch(
       site, unresolved, found.type, true,
       [&] {
         ctx.elements.clear();
         LaneValue from = found;
         from.range.nan = mayBeNan;
-        auto [all, least] = again(from);
+        auto [all, least] = again(rare, from);
         ctx.elements.clear();
         all.value = l.splat(all.value);
         least.value = l.splat(least.value);
-        return orNan(withSign(site, op, {all.value, found.type, found.range}, least));
+        return orNan(rare, withSign(rare, op, {all.value, found.type, found.range}, least));
       },
       [&] { return found; });
+  result.canonical = result.value;
+  return result;
 }
 
 /// How many elements there are along some axes of the operand.
@@ -149,12 +163,13 @@ LaneValue penstock::conversion::resolveInLoops(const Site &site, ReduceOp op, La
                                                SmallVector<Index> at, ArrayRef<int64_t> over,
                                                ArrayRef<Value> extents) {
   auto [ctx, b, l, m] = site.parts();
-  auto orNan = [&](LaneValue number) {
+  auto orNan = [&](const Site &site, LaneValue number) {
     return nanWithoutNumbers(site, op, number, at, over, extents);
   };
   if (!resolvesZerosLater(site, op))
-    return orNan(found);
-  auto again = [&](LaneValue from) {
+    return orNan(site, found);
+  auto again = [&](const Site &site, LaneValue from) {
+    const Memory &m = site.m;
     const bool wantMin = op.getKind() == ReduceKind::min;
     LaneValue most = mostBits(site, op, from.type);
     SmallVector<Value> state{l.splat(most.value)};
@@ -278,5 +293,6 @@ LaneValue penstock::conversion::nanWithoutNumbers(const Site &site, ReduceOp op,
       },
       [&] { return found; });
   result.range.quiet = true;
+  result.canonical = result.value;
   return result;
 }

@@ -96,9 +96,9 @@ void noteNan(const Site &site, pipe::ReduceOp op, const LaneValue &value);
 LaneValue withElement(const Site &site, pipe::ReduceOp op, LaneValue sofar, LaneValue value);
 LaneValue bitsOf(const Site &site, pipe::ReduceOp op, LaneValue value);
 LaneValue leastBits(const Site &site, pipe::ReduceOp op, LaneValue sofar, LaneValue value);
-LaneValue resolveExtreme(const Site &site, pipe::ReduceOp op, LaneValue found,
-                         llvm::function_ref<std::pair<LaneValue, LaneValue>(LaneValue)> again,
-                         llvm::function_ref<LaneValue(LaneValue)> orNan);
+using Again = llvm::function_ref<std::pair<LaneValue, LaneValue>(const Site &, LaneValue)>;
+LaneValue resolveExtreme(const Site &site, pipe::ReduceOp op, LaneValue found, Again again,
+                         llvm::function_ref<LaneValue(const Site &, LaneValue)> orNan);
 llvm::SmallVector<mlir::Value> extentsOver(const Site &site, pipe::ReduceOp op,
                                            llvm::ArrayRef<int64_t> over);
 LaneValue resolveInLoops(const Site &site, pipe::ReduceOp op, LaneValue found,

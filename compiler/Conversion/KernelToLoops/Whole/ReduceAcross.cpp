@@ -79,7 +79,8 @@ static LaneValue reduceUnrolled(const Site &site, ReduceOp op, SmallVector<Index
   NamedTensorType in = typeOf(op.getValue());
   const ReduceKind kind = op.getKind();
   Type element = computeType(in.getElementType());
-  auto one = [&](int64_t number) {
+  auto oneIn = [&](const Site &site, int64_t number) {
+    const auto &[ctx, b, l, m] = site.parts();
     for (int64_t axis : llvm::reverse(over)) {
       at[axis] = m.constant(number % in.getAxes()[axis].extent);
       number /= in.getAxes()[axis].extent;
@@ -88,6 +89,7 @@ static LaneValue reduceUnrolled(const Site &site, ReduceOp op, SmallVector<Index
     noteNan(site, op, value);
     return value;
   };
+  auto one = [&](int64_t number) { return oneIn(site, number); };
   if (kind == ReduceKind::sum && llvm::isa<FloatType>(element) && takesApart(site, op, at))
     return treeInOrder(l, element, count, one);
   if (kind == ReduceKind::sum && llvm::isa<FloatType>(element))
@@ -115,28 +117,28 @@ static LaneValue reduceUnrolled(const Site &site, ReduceOp op, SmallVector<Index
       sum = l.binary(BinaryKind::add, sum, bit(number));
     return l.cast(CastMode::value, sum, b.getI64Type());
   }
-  auto whole = [&](LaneValue all) {
+  auto whole = [&](const Site &site, LaneValue all) {
     for (int64_t number = 1; number < count; ++number)
-      all = withElement(site, op, all, one(number));
+      all = withElement(site, op, all, oneIn(site, number));
     return all;
   };
   if (!resolvesZerosLater(site, op)) {
     LaneValue first = one(0);
-    return whole(isExtreme(op) ? comparable(site, first) : first);
+    return whole(site, isExtreme(op) ? comparable(site, first) : first);
   }
-  LaneValue all = whole(one(0));
+  LaneValue all = whole(site, one(0));
   const SmallVector<Value> extents = extentsOver(site, op, over);
   if (count > inRegisters)
     return resolveInLoops(site, op, all, at, over, extents);
-  auto again = [&](LaneValue from) {
-    LaneValue least = bitsOf(site, op, one(0));
+  auto again = [&](const Site &site, LaneValue from) {
+    LaneValue least = bitsOf(site, op, oneIn(site, 0));
     for (int64_t number = 1; number < count; ++number)
-      least = leastBits(site, op, least, one(number));
-    return std::pair(
-        from.range.nan ? whole(withElement(site, op, neutral(l, kind, element), one(0))) : from,
-        least);
+      least = leastBits(site, op, least, oneIn(site, number));
+    if (from.range.nan)
+      from = whole(site, withElement(site, op, neutral(site.m.l, kind, element), oneIn(site, 0)));
+    return std::pair(from, least);
   };
-  return resolveExtreme(site, op, all, again, [&](LaneValue number) {
+  return resolveExtreme(site, op, all, again, [&](const Site &site, LaneValue number) {
     return nanWithoutNumbers(site, op, number, at, over, extents);
   });
 }

@@ -52,7 +52,7 @@ std::optional<LaneValue> penstock::conversion::reducePieces(const Site &site, Re
   // At most four registers of f32 at a time, but two results: those of one are no vector.
   const int64_t lanes = l.lanes,
                 results = std::min(lanes, std::max<int64_t>(l.has.registerBytes / pieces.size, 2));
-  auto allOf = [&](Found what) {
+  auto allOf = [&](const Site &site, Found what) {
     LaneValue all;
     for (int64_t first = 0; first < lanes; first += results) {
       SmallVector<Index> here(at);
@@ -72,12 +72,14 @@ std::optional<LaneValue> penstock::conversion::reducePieces(const Site &site, Re
     return all;
   };
   if (!resolvesZerosLater(site, op))
-    return allOf(Found::whole);
+    return allOf(site, Found::whole);
   const SmallVector<int64_t> over = ReducedAxes(op).over;
   return resolveExtreme(
-      site, op, allOf(Found::unresolved),
-      [&](LaneValue from) { return std::pair(from, allOf(Found::leastBits)); },
-      [&](LaneValue number) {
+      site, op, allOf(site, Found::unresolved),
+      [&](const Site &site, LaneValue from) {
+        return std::pair(from, allOf(site, Found::leastBits));
+      },
+      [&](const Site &site, LaneValue number) {
         return nanWithoutNumbers(site, op, number, at, over, extentsOver(site, op, over));
       });
 }
