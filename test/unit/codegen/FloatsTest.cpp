@@ -305,10 +305,13 @@ TEST_P(Floats, DivideRowsByOneEach) {
     if (x == 0 || (std::fabs(x) >= 0x1p-60f && std::fabs(x) <= 0x1p60f))
       bounded.push_back(x);
   ASSERT_GT(bounded.size(), 500u);
+  std::vector<float> oneBeyond = bounded; // one of a row, in every place
+  for (size_t row = 0; (row + 1) * 37 <= oneBeyond.size(); ++row)
+    oneBeyond[row * 37 + row % 37] = all[row * 31 % all.size()];
   const std::vector<float> divisors{0.229f,   -3.0f,   0.0f,           -0.0f,        INFINITY,
                                     NAN,      1e-40f,  1e38f,          7.0f,         49.0f,
                                     0x1p-60f, 0x1p60f, 0x1.fffffep-1f, 0x1.000002p0f};
-  for (const std::vector<float> &from : {all, bounded})
+  for (const std::vector<float> &from : {all, bounded, oneBeyond})
     for (size_t d = 0; d + 1 < divisors.size(); d += 2)
       for (size_t at = 0; at + 74 < from.size(); at += 74) {
         std::vector<float> x(from.begin() + static_cast<std::ptrdiff_t>(at),

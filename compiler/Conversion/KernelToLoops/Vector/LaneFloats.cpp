@@ -242,9 +242,12 @@ LaneValue penstock::conversion::floatBinary(const Lanes &l, BinaryKind kind, Lan
     if (a.scaled && c.range.least >= 0x1p-60)
       return {b.create<arith::MulFOp>(loc, a.scaled, scaledDown(l, y)), a.type, out};
     return {b.create<arith::MulFOp>(loc, x, y), a.type, out};
-  case BinaryKind::div:
+  case BinaryKind::div: {
     out.quiet = quiet;
-    return {quotient(l, a, c), a.type, out};
+    LaneValue result = quotient(l, a, c);
+    result.range = out;
+    return result;
+  }
   case BinaryKind::rem:
     return {remainderOf(l, x, y), a.type, out};
   case BinaryKind::min:

@@ -10,7 +10,7 @@ namespace penstock::conversion {
 /// Of operands that both are vectors or both are none.
 LaneValue floatBinary(const Lanes &l, pipe::BinaryKind kind, LaneValue a, LaneValue c);
 /// a / c (LaneQuotients.cpp).
-mlir::Value quotient(const Lanes &l, const LaneValue &a, const LaneValue &c);
+LaneValue quotient(const Lanes &l, const LaneValue &a, const LaneValue &c);
 
 /// The smaller or larger one of two floats in one instruction: where `value` is a NaN, or both
 /// are zeros, `sofar`. Where that is a NaN, it stays one.

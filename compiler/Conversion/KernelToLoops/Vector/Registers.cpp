@@ -169,6 +169,31 @@ Value Registers::pick(Value condition, Value x, Value y) const {
   }
   return b.create<arith::SelectOp>(loc, condition, x, y);
 }
+/// The registers that hold `v`; the last element is repeated where it does not fill them.
+static SmallVector<Value> registersOf(const Registers &l, Value v) {
+  auto type = llvm::dyn_cast<VectorType>(v.getType());
+  if (!type)
+    return {v};
+  const int64_t count = type.getNumElements();
+  const int64_t fitting =
+      std::min<int64_t>(count, 8 * l.has.registerBytes / type.getElementTypeBitWidth());
+  SmallVector<Value> parts;
+  for (int64_t first = 0; first < count; first += fitting) {
+    SmallVector<int64_t> part(fitting);
+    for (int64_t lane = 0; lane < fitting; ++lane)
+      part[lane] = std::min(first + lane, count - 1);
+    parts.push_back(l.b.create<vector::ShuffleOp>(l.loc, v, v, part));
+  }
+  return parts;
+}
+Value penstock::conversion::combinedRegisters(const Registers &l, Value v,
+                                              llvm::function_ref<Value(Value, Value)> both) {
+  SmallVector<Value> parts = registersOf(l, v);
+  Value all = parts[0];
+  for (Value part : ArrayRef(parts).drop_front())
+    all = both(all, part);
+  return all;
+}
 Value penstock::conversion::anyLane(const Registers &l, Value v,
                                     llvm::function_ref<Value(Value)> holds) {
   OpBuilder &b = l.b;
@@ -176,20 +201,17 @@ Value penstock::conversion::anyLane(const Registers &l, Value v,
   auto type = llvm::dyn_cast<VectorType>(v.getType());
   if (!type)
     return holds(v);
-  const int64_t bits = type.getElementTypeBitWidth(), count = type.getNumElements();
-  const int64_t fitting = std::min<int64_t>(count, 8 * l.has.registerBytes / bits);
+  const SmallVector<Value> parts = registersOf(l, v);
   Value any;
-  for (int64_t first = 0; first < count; first += fitting) {
-    SmallVector<int64_t> part(fitting);
-    for (int64_t lane = 0; lane < fitting; ++lane)
-      part[lane] = std::min(first + lane, count - 1);
-    Value some = b.create<vector::ShuffleOp>(loc, v, v, part);
+  for (Value part : parts) {
     // Else LLVM makes one comparison of them all again, and packs what it gives.
-    if (count > fitting && llvm::isa<FloatType>(type.getElementType()))
-      some = intrinsic(l, "llvm.arithmetic.fence", some.getType(), some);
-    Value here = holds(some);
+    if (parts.size() > 1 && llvm::isa<FloatType>(type.getElementType()))
+      part = intrinsic(l, "llvm.arithmetic.fence", part.getType(), part);
+    Value here = holds(part);
     any = any ? l.orInt(any, here) : here;
   }
+  const int64_t bits = type.getElementTypeBitWidth(),
+                fitting = llvm::cast<VectorType>(any.getType()).getNumElements();
   if (!l.has.signMask || fitting * bits != 8 * l.has.registerBytes)
     return b.create<vector::ReductionOp>(loc, vector::CombiningKind::OR, any);
   Value wide =

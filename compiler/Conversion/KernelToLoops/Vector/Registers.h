@@ -69,6 +69,9 @@ mlir::Value perRegister(const Registers &l, mlir::ValueRange operands,
 /// any.
 mlir::Value anyLane(const Registers &l, mlir::Value v,
                     llvm::function_ref<mlir::Value(mlir::Value)> holds);
+/// Returns what `both` makes of the registers that hold `v`: at most one of them.
+mlir::Value combinedRegisters(const Registers &l, mlir::Value v,
+                              llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> both);
 
 /// Calls an LLVM intrinsic that keeps no state.
 mlir::Value intrinsic(const Registers &l, llvm::StringRef name, mlir::Type result,
