@@ -90,7 +90,7 @@ class NoElements(LanguageTest):
 
     def test_what_needs_an_element_is_a_bad_sample_where_there_is_none(self):
         for expression, why in (("extend(row.x, k, 1, 1, border = edge)", "`border = edge` repeats one"),
-                                ("map (i in row.at) { row.x[k = i] }", "it is read at a place that is computed"),
+                                ("map (i in row.at) { row.x[k = i] }", "it is read at a place that is computed; .*"),
                                 ("resample(row.x, k, 4)", "`resample` weighs some")):
             with self.subTest(expression=expression):
                 path = self.write(f"""pipeline p() with on_error = fail {{
@@ -100,6 +100,20 @@ class NoElements(LanguageTest):
 }}""")
                 done = self.run_tool("run", path, "--batches", 10, expect=1)
                 self.assertRegex(done.stderr, rf"axis `k` has no elements, and {why} \(.*test.pipe:4:\d+\)\n")
+
+    def test_a_condition_of_the_sample_keeps_from_reading_nothing(self):
+        text = """pipeline p() with on_error = fail {
+  for row in synthetic(12, x = i64[k = 0 .. 2])
+  let padded = if extent(row.x, k) > 0 then map (j in 0 .. 3) { row.x[k = j] } else map (j in 0 .. 3) { -1 }
+  batch 4 {
+    output y: i64[n, j] = padded
+    output size: i64[n] = extent(row.x, k)
+  }
+}"""
+        found = [self.sample(text, position) for position in range(12)]
+        self.assertEqual({int(one["size"]) for one in found}, {0, 1})
+        for one in found:
+            self.assertEqual((one["y"] == -1).all(), one["size"] == 0)
 
     def test_a_drawn_amount_of_padding_that_is_negative_is_a_bad_sample(self):
         for amounts, bad in (("p, 0", True), ("0, p", True), ("p, p", True), ("max(p, 0), 0", False), ("0, extent(row.x, k) / 2 + max(p, 0)", False)):
