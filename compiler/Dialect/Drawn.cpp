@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The draws that people are shown.
+// Draws: those that people are shown, and those of each element.
 #include "compiler/Dialect/Drawn.h"
 
 using namespace mlir;
@@ -36,4 +36,29 @@ void penstock::pipe::numberDrawn(Operation *copy, int64_t index) {
     if (shown)
       setDrawn(op, names);
   });
+}
+
+/// Returns whether a step of the view is a number of the sample.
+static bool hasStepsOfSample(AffineMap map) {
+  return llvm::any_of(map.getResults(), [](AffineExpr place) {
+    bool found = false;
+    place.walk([&](AffineExpr part) {
+      auto product = llvm::dyn_cast<AffineBinaryOpExpr>(part);
+      found |= product && product.getKind() == AffineExprKind::Mul &&
+               !product.isSymbolicOrConstant() && !llvm::isa<AffineConstantExpr>(product.getRHS());
+    });
+    return found;
+  });
+}
+
+bool penstock::pipe::scattersDraws(ViewOp view) {
+  auto map = view.getInput().getDefiningOp<MapOp>();
+  auto made = llvm::cast<NamedTensorType>(view.getInput().getType()),
+       read = llvm::cast<NamedTensorType>(view.getType());
+  // What a crop leaves out is not worth making.
+  if (!map || !made.isStatic() || !read.isStatic() || read.numElements() * 2 < made.numElements() ||
+      !hasStepsOfSample(view.getMap()))
+    return false;
+  return llvm::any_of(map.getBody().front().getOps<DrawOp>(),
+                      [](DrawOp draw) { return draw.getElement(); });
 }

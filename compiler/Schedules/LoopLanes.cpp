@@ -22,9 +22,11 @@ public:
       : stored(stored), has(has) {}
   /// Where lanes lie along the axis `along`, if the tensor has it: else it is one number for all.
   int64_t of(Value tensor, StringRef along);
+  /// While the tensor is made, though it is stored.
+  int64_t whenMade(Value tensor, StringRef along);
+  bool holdsDoubles = false; ///< of what was looked at
 
 private:
-  int64_t find(Value tensor, StringRef along);
   int64_t ofBody(Block &body, ArrayRef<Value> inputs, StringRef along);
   int64_t beside(Operation &op) const;
 
@@ -95,10 +97,12 @@ int64_t LiveBytes::ofBody(Block &body, ArrayRef<Value> inputs, StringRef along) 
     for (Value operand : op.getOperands())
       if (last[operand] == &op && alive.erase(operand))
         live -= size[operand];
-    if (varies || llvm::isa<LoadOp>(op))
+    auto draw = llvm::dyn_cast<DrawOp>(op);
+    if (varies || llvm::isa<LoadOp>(op) || (draw && draw.getElement()))
       for (Value result : op.getResults()) {
         // A condition is as wide as what was compared.
         size[result] = result.getType().isInteger(1) ? widest : bytesOf(result.getType());
+        holdsDoubles |= result.getType().isF64();
         if (!result.use_empty())
           begin(result);
       }
@@ -110,15 +114,16 @@ int64_t LiveBytes::ofBody(Block &body, ArrayRef<Value> inputs, StringRef along) 
 int64_t LiveBytes::of(Value tensor, StringRef along) {
   if (auto found = known.find(tensor); found != known.end())
     return found->second;
-  const int64_t bytes = find(tensor, along);
+  const bool isStored = stored.inMemory.contains(tensor) || stored.rows.contains(tensor);
+  const int64_t bytes = isStored ? bytesOf(tensor.getType()) : whenMade(tensor, along);
   known[tensor] = bytes;
   return bytes;
 }
 
-int64_t LiveBytes::find(Value tensor, StringRef along) {
+int64_t LiveBytes::whenMade(Value tensor, StringRef along) {
   Operation *op = tensor.getDefiningOp();
   const int64_t size = bytesOf(tensor.getType());
-  if (!op || stored.inMemory.contains(tensor) || stored.rows.contains(tensor))
+  if (!op)
     return size;
   if (auto map = llvm::dyn_cast<MapOp>(op))
     return ofBody(map.getBody().front(), SmallVector<Value>(map.getInputs()), along);
@@ -142,10 +147,16 @@ int64_t LiveBytes::find(Value tensor, StringRef along) {
 
 int64_t penstock::schedules::fewerLanes(int64_t lanes, ValueRange made, int64_t along,
                                         const StoredValues &stored,
-                                        const penstock::lane::Features &has) {
+                                        const penstock::lane::Features &has, bool onlyDoubles) {
   int64_t live = 0;
-  for (Value value : made)
-    live = std::max(live, LiveBytes(stored, has).of(value, tensorOf(value).getAxes()[along].name));
+  bool holdsDoubles = false;
+  for (Value value : made) {
+    LiveBytes bytes(stored, has);
+    live = std::max(live, bytes.whenMade(value, tensorOf(value).getAxes()[along].name));
+    holdsDoubles |= bytes.holdsDoubles;
+  }
+  if (onlyDoubles && !holdsDoubles)
+    return lanes;
   while (lanes > has.lanesOf(4) && lanes * live > has.registers * has.registerBytes)
     lanes /= 2;
   return lanes;

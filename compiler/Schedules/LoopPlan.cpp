@@ -122,8 +122,9 @@ LoopsAttr LoopPlanner::loopsFor(Value tensor, ValueRange made) {
   if (lanes > mostLanes &&
       (made.empty() || !has.permuteBytes || !staysInBytes(tensor, unroll >= 0, kernel, stored)))
     lanes = mostLanes;
-  if (!made.empty() && unroll < 0 && across < 0 && scalarBytes(type.getElementType()) == 4)
-    lanes = fewerLanes(lanes, made, along, stored, has);
+  if (!made.empty() && across < 0)
+    lanes = fewerLanes(lanes, made, along, stored, has,
+                       /*onlyDoubles=*/unroll >= 0 || scalarBytes(type.getElementType()) != 4);
   Builder builder(tensor.getContext());
   auto name = [&](int64_t axis) {
     return axis < 0 ? StringAttr() : builder.getStringAttr(type.getAxes()[axis].name);

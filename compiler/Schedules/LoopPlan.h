@@ -30,9 +30,10 @@ int64_t squareAxis(mlir::ValueRange made, int64_t along, const StoredValues &sto
                    const lane::Features &has);
 
 /// As many of `lanes`, which lie along the axis `along` of `made`, as have what lives at once in
-/// registers, but no fewer than fill one (LoopLanes.cpp).
+/// registers, but no fewer than fill one (LoopLanes.cpp). `onlyDoubles`: all of them where nothing
+/// on the way is an f64.
 int64_t fewerLanes(int64_t lanes, mlir::ValueRange made, int64_t along, const StoredValues &stored,
-                   const lane::Features &has);
+                   const lane::Features &has, bool onlyDoubles);
 
 /// Returns whether bytes become `tensor`, and nothing wider on the way; with channels beside the
 /// lanes, where these are taken as they lie (LoopBytes.cpp).

@@ -2,6 +2,7 @@
 //
 // Which values are computed once and kept.
 #include "compiler/Schedules/Stored.h"
+#include "compiler/Dialect/Drawn.h"
 #include "compiler/Dialect/SmallReduction.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -90,6 +91,10 @@ static int readsOf(ArrayRef<OpOperand *> uses, bool together) {
     Value value = use.get();
     Operation *user = use.getOwner();
     auto pick = llvm::dyn_cast<ViewOp>(user);
+    if (together && pick && scattersDraws(pick)) {
+      count = 2;
+      break;
+    }
     if (together && pick && value.getDefiningOp<MapOp>() && picksChannel(pick)) {
       picked = std::max(picked, reads(pick.getResult(), together));
       continue;

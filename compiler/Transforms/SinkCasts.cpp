@@ -5,6 +5,7 @@
 // Views move towards the source, so conversions end up behind them. A view
 // moves through a value with several users only if all of them are views:
 // else the value would be computed twice.
+#include "compiler/Dialect/Drawn.h"
 #include "compiler/Dialect/ScalarBuilder.h"
 #include "compiler/Transforms/Passes.h"
 #include "compiler/Transforms/Regions.h"
@@ -59,6 +60,8 @@ struct ViewOfPoint : OpRewritePattern<ViewOp> {
       return rewriter.notifyMatchFailure(view, "the map has other users");
     if (!readsOnce(view))
       return rewriter.notifyMatchFailure(view, "it reads elements twice");
+    if (scattersDraws(view))
+      return rewriter.notifyMatchFailure(view, "what follows each other would be drawn one by one");
     if (auto cast = llvm::dyn_cast<CastOp>(producer)) {
       // Not viewOperand(): a cast broadcasts nothing, not even an axis of 1.
       NamedTensorType source = tensorOf(cast.getValue());
