@@ -122,8 +122,8 @@ Val Expressions::drawOnce(const dsl::DrawExpr &draw, const std::vector<Argument>
   }
   if (name == "int") {
     const Val &ends = rangeOf();
-    mlir::Value low = demandIndex(ends.parts[0], args[0].range, "the start of the range");
-    mlir::Value high = demandIndex(ends.parts[1], args[0].range, "the end of the range");
+    auto [low, high] =
+        demandEnds(ends, args[0].range, "the start of the range", "the end of the range");
     const std::optional<int64_t> first = constantInt(low), last = constantInt(high);
     if (ends.closed && last == INT64_MAX)
       fail(args[0].range, "`draw int` gives numbers below " + std::to_string(INT64_MAX),

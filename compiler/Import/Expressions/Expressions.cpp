@@ -56,7 +56,7 @@ Val Expressions::eval(const dsl::Expr &expr) {
     const auto unit = low.unit;
     if (low.is(Kind::Number) && high.is(Kind::Number) && low.unit != high.unit)
       fail(range.range, "the two ends of this range have different units");
-    unify("..", low, high, range.range);
+    unifyEnds(low, high, range.range);
     low.unit = high.unit = unit;
     result.parts = {low, high};
     return result;

@@ -66,8 +66,7 @@ Val Expressions::indexTensor(Val value, const std::vector<const dsl::AxisSetting
       continue;
     }
     if (at.is(Kind::Range)) {
-      mlir::Value low = demandIndex(at.parts[0], range, "the start of a slice");
-      mlir::Value high = demandIndex(at.parts[1], range, "the end of a slice");
+      auto [low, high] = demandEnds(at, range, "the start of a slice", "the end of a slice");
       mlir::Value count = difference(high, low, at.closed ? 1 : 0);
       Dim cut = dim(axis, count, mine->axis.metadata, range);
       if (isElementLocal(low))

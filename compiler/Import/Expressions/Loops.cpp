@@ -13,9 +13,9 @@ std::pair<int64_t, int64_t> Expressions::viewsOf(const dsl::EachExpr &each) {
   if (!range.is(Kind::Range))
     fail(each.bind.domain->range,
          "`each` runs over a range such as `0 .. 2`, and this is " + show(range));
-  int64_t low = demandInt(range.parts[0], each.bind.domain->range, "the start of `each`");
-  int64_t views = demandInt(range.parts[1], each.bind.domain->range, "the end of `each`") - low +
-                  (range.closed ? 1 : 0);
+  const auto [low, end] = demandIntEnds(range, each.bind.domain->range, "the start of `each`",
+                                        "the end of `each`");
+  const int64_t views = end - low + (range.closed ? 1 : 0);
   if (views < 1)
     fail(each.bind.domain->range, "this `each` has no view");
   return {low, views};

@@ -45,8 +45,8 @@ Val Expressions::mapSmall(const dsl::MapExpr &map, const std::vector<Val> &value
         addAxis(axis, binder.range);
     if (!values[i].is(Kind::Range))
       continue;
-    lows[i] = demandInt(values[i].parts[0], binder.range, "the start");
-    const int64_t end = demandInt(values[i].parts[1], binder.range, "the end");
+    int64_t end = 0;
+    std::tie(lows[i], end) = demandIntEnds(values[i], binder.range, "the start", "the end");
     addAxis({binder.name.text, 0, end - lows[i] + (values[i].closed ? 1 : 0)}, binder.range);
   }
   int64_t count = 1;
@@ -99,8 +99,7 @@ Val Expressions::evalMap(const dsl::MapExpr &map) {
     } else if (value.is(Kind::Tensor)) {
       addDims(domain, dims(value.ir), bind.range);
     } else if (value.is(Kind::Range)) {
-      mlir::Value low = demandIndex(value.parts[0], bind.domain->range, "the start");
-      mlir::Value high = demandIndex(value.parts[1], bind.domain->range, "the end");
+      auto [low, high] = demandEnds(value, bind.domain->range, "the start", "the end");
       addDims(domain,
               {dim(bind.name.text, difference(high, low, value.closed ? 1 : 0), "",
                    bind.domain->range)},

@@ -57,8 +57,8 @@ private:
 
 /// An extent that differs by row: `k = 2 ..= 5`. Its lower end is no part of a type.
 void SourceImport::boundExtent(Dim &axis, const Argument &range, const std::string &column) {
-  const int64_t least = in.demandInt(range.value.parts[0], range.range, "the smallest extent");
-  const int64_t most = in.demandInt(range.value.parts[1], range.range, "the largest extent");
+  const auto [least, most] =
+      in.demandIntEnds(range.value, range.range, "the smallest extent", "the largest extent");
   if (least < 0)
     in.fail(range.range, "an extent of " + std::to_string(least));
   axis.axis.bound = most - (range.value.closed ? 0 : 1);

@@ -45,9 +45,9 @@ Val Expressions::evalWindow(const dsl::WindowExpr &window) {
     if (!value.is(Kind::Range))
       fail(setting.value->range,
            "a window spans a range such as `-1 ..= 1`, and this is " + show(value));
-    int64_t from = demandInt(value.parts[0], setting.value->range, "the start of a window");
-    int64_t to = demandInt(value.parts[1], setting.value->range, "the end of a window") -
-                 (value.closed ? 0 : 1);
+    auto [from, to] =
+        demandIntEnds(value, setting.value->range, "the start of a window", "the end of a window");
+    to -= value.closed ? 0 : 1;
     if (from > to)
       fail(setting.value->range, "this window is empty along axis " + quote(axis));
     grid.push_back({axis, from, to - from + 1});
@@ -199,9 +199,8 @@ Val Expressions::indexNeighbours(const Val &value, const dsl::IndexExpr &index) 
                         quote(axis) + ", not " + std::to_string(low < mine.low ? low : high - 1));
     };
     if (where.is(Kind::Range)) {
-      const int64_t low = demandInt(where.parts[0], place, "the start of a slice");
-      const int64_t high =
-          demandInt(where.parts[1], place, "the end of a slice") + (where.closed ? 1 : 0);
+      auto [low, high] = demandIntEnds(where, place, "the start of a slice", "the end of a slice");
+      high += where.closed ? 1 : 0;
       demandInside(low, high);
       if (low >= high)
         fail(place, "this slice of a window is empty");

@@ -57,7 +57,7 @@ Val PipelineImport::parseParameter(const dsl::Param &param, const std::string &t
       else
         bad();
     }
-    unify("..", range.parts[0], range.parts[1], param.range);
+    unifyEnds(range.parts[0], range.parts[1], param.range);
     return range;
   }
   Val word;

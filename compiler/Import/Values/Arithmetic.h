@@ -35,12 +35,19 @@ public:
   static bool converts(const Val &value, mlir::Type to);
   /// Converts two operands to their common type and returns it; reports if there is none.
   mlir::Type unify(const std::string &spelling, Val &a, Val &b, dsl::SourceRange range);
+  /// The same of the two ends of a range, of which each knows whether the other made it a fraction.
+  void unifyEnds(Val &low, Val &high, dsl::SourceRange range);
 
   // --- Values of the kind that a place needs (Demands.cpp)
   mlir::Value demandBool(const Val &value, dsl::SourceRange range, const std::string &what);
   mlir::Value demandIndex(const Val &value, dsl::SourceRange range, const std::string &what);
   mlir::Value demandF64(const Val &value, dsl::SourceRange range, const std::string &what);
   int64_t demandInt(const Val &value, dsl::SourceRange range, const std::string &what);
+  /// Both ends of a range, which messages call `start` and `end`.
+  std::pair<mlir::Value, mlir::Value> demandEnds(const Val &ends, dsl::SourceRange range,
+                                                 const std::string &start, const std::string &end);
+  std::pair<int64_t, int64_t> demandIntEnds(const Val &ends, dsl::SourceRange range,
+                                            const std::string &start, const std::string &end);
 
 private:
   mlir::Value turned(mlir::Value bits);

@@ -79,6 +79,17 @@ std::optional<Val> Arithmetic::convert(const Val &value, mlir::Type to) {
   return castTo(CastMode::value, value, to, {});
 }
 
+void Arithmetic::unifyEnds(Val &low, Val &high, dsl::SourceRange range) {
+  auto isWhole = [](const Val &end) {
+    mlir::Type type = elementType(end);
+    return type && llvm::isa<mlir::IntegerType>(type);
+  };
+  const bool isLowWhole = isWhole(low), isHighWhole = isWhole(high);
+  unify("..", low, high, range);
+  low.wasWhole = isLowWhole && !isHighWhole;
+  high.wasWhole = isHighWhole && !isLowWhole;
+}
+
 mlir::Type Arithmetic::unify(const std::string &spelling, Val &a, Val &b, dsl::SourceRange range) {
   mlir::Type left = elementType(a), right = elementType(b);
   if (!left || !right) {

@@ -62,3 +62,21 @@ int64_t Arithmetic::demandInt(const Val &value, dsl::SourceRange range, const st
          "build it from constants and parameters");
   return *number;
 }
+
+std::pair<mlir::Value, mlir::Value> Arithmetic::demandEnds(const Val &ends, dsl::SourceRange range,
+                                                           const std::string &start,
+                                                           const std::string &end) {
+  if (ends.parts[0].wasWhole) // what is wrong with it is the other's fault
+    demandIndex(ends.parts[1], range, end);
+  mlir::Value low = demandIndex(ends.parts[0], range, start);
+  return {low, demandIndex(ends.parts[1], range, end)};
+}
+
+std::pair<int64_t, int64_t> Arithmetic::demandIntEnds(const Val &ends, dsl::SourceRange range,
+                                                      const std::string &start,
+                                                      const std::string &end) {
+  if (ends.parts[0].wasWhole)
+    demandInt(ends.parts[1], range, end);
+  const int64_t low = demandInt(ends.parts[0], range, start);
+  return {low, demandInt(ends.parts[1], range, end)};
+}

@@ -54,6 +54,7 @@ struct Val {
   mlir::Value ir; ///< Number, Tensor, Text, Bytes, Table, Row
   /// Set for a Number that is a literal or draw, and takes the sized type it meets.
   bool untyped = false;
+  bool wasWhole = false; ///< of a Range's end: the other end, a fraction, made one of it
   std::optional<dsl::UnitKind> unit; ///< of a Number such as `25ms`
   std::string word;                  ///< of a Word
   std::vector<std::string> names;    ///< of a Record: its fields; of a Type: its axes
