@@ -31,9 +31,10 @@ public:
         continue;
       auto value = field->axis < 0 ? tables.scalar(0, row, field->column)
                                    : tables.extent(0, row, field->column, field->axis);
-      if (!value)
+      if (!value && value.error().code != Code::Corrupt)
         return Error{value.error().code, tables.name(0, row) + ": " + value.error().message};
-      block[size_t(field->slot)] = *value;
+      isBad |= !value;
+      block[size_t(field->slot)] = value ? *value : 0;
     }
     pst_kernel_args args{};
     args.stop = &neverStops;

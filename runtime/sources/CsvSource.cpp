@@ -21,11 +21,11 @@ std::string_view textOf(const Mapping &mapping) {
 class CsvSource final : public Source {
 public:
   CsvSource(FileSystem &files, CsvOptions options, Mapping mapping, std::vector<uint64_t> starts,
-            std::vector<ColumnInfo> table, std::vector<size_t> cells)
+            std::vector<ColumnInfo> table, std::vector<size_t> cells, MisfitLines misfits)
       : Source(int64_t(starts.size()), std::move(table)),
         listed{files, options.path, options.root, options.maxFileBytes},
         options(std::move(options)), mapping(std::move(mapping)), starts(std::move(starts)),
-        cells(std::move(cells)) {}
+        cells(std::move(cells)), misfits(std::move(misfits)) {}
 
   std::string rowName(int64_t row) const override {
     for (bool blob : {true, false})
@@ -62,15 +62,20 @@ public:
 
   Status shape(int64_t row, int column, TensorView &out) const override {
     const ColumnInfo &info = columns()[size_t(column)];
-    return info.isTensor() ? shapeOfList(info, cell(row, size_t(column)).text(), true, out)
-                           : Status(noSuchField(column, "a tensor"));
+    if (!info.isTensor())
+      return noSuchField(column, "a tensor");
+    Status status = shapeOfList(info, cell(row, size_t(column)).text(), true, out);
+    return status ? status : misfits.placed(options.path, row, info.name, status.error());
   }
 
   Result<TensorView> tensor(int64_t row, int column, Buffer &scratch) const override {
     const ColumnInfo &info = columns()[size_t(column)];
     if (!info.isTensor())
       return noSuchField(column, "a tensor");
-    return tensorOfList(info, cell(row, size_t(column)).text(), true, scratch);
+    auto list = tensorOfList(info, cell(row, size_t(column)).text(), true, scratch);
+    if (!list && list.error().code != Code::Exhausted)
+      return misfits.placed(options.path, row, info.name, list.error());
+    return list;
   }
 
   Status fetch(int64_t row, int column, Buffer &out) const override {
@@ -103,6 +108,7 @@ private:
   Mapping mapping;
   std::vector<uint64_t> starts;
   std::vector<size_t> cells; // by column
+  MisfitLines misfits;
 };
 
 /// Reads the file once, for what the source needs to know.
@@ -127,6 +133,7 @@ public:
 
   std::vector<uint64_t> starts;
   std::vector<size_t> cells;
+  MisfitLines misfits;
 
 private:
   Error at(std::string what) const {
@@ -183,9 +190,10 @@ private:
       auto value = column.dims.empty()
                        ? parseValue(column.type, found[cells[i]].raw)
                        : parseList(column.type, column.dims, found[cells[i]].text(), true, nullptr);
+      if (!value && value.error().code != Code::Corrupt)
+        return at(ofColumn(column.name, value.error()).message);
       if (!value)
-        return at("column `" + column.name + "`" + (value.error().message[0] == '`' ? ": " : " ") +
-                  value.error().message);
+        misfits.add(int64_t(starts.size()), reader.line());
     }
     starts.push_back(reader.rowStart());
     return {};
@@ -218,7 +226,7 @@ Result<std::unique_ptr<Source>> openCsv(FileSystem &files, const CsvOptions &opt
   resolved.root = folderOfList(options.path, options.root);
   return std::unique_ptr<Source>(new CsvSource(files, std::move(resolved), std::move(*mapping),
                                                std::move(scan.starts), std::move(table),
-                                               std::move(scan.cells)));
+                                               std::move(scan.cells), std::move(scan.misfits)));
 }
 
 } // namespace penstock::runtime

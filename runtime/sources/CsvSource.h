@@ -40,7 +40,8 @@ struct CsvOptions {
 ///
 /// Errors have the place, "list.csv:17: ...": a column that is not there, rows
 /// of another length than the first, numbers that are none. A file that cannot
-/// be read is a row all the same, and fails when it is fetched.
+/// be read is a row all the same, and fails when it is fetched; so does a list
+/// with too many or too few elements, when it is read.
 Result<std::unique_ptr<Source>> openCsv(FileSystem &files, const CsvOptions &options,
                                         const std::vector<CsvColumn> &columns);
 

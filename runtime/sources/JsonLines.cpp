@@ -38,12 +38,18 @@ Status checkKind(const ColumnInfo &column, std::string_view value) {
                "`" + std::string(value.substr(0, 40)) + "` is not " + wanted};
 }
 
+/// Where the rows stand.
+struct RowPlaces {
+  std::vector<uint64_t> starts;
+  MisfitLines misfits;
+};
+
 class JsonLines final : public Source {
 public:
-  JsonLines(ListedFiles listed, Mapping mapping, std::vector<uint64_t> starts,
-            std::vector<ColumnInfo> table, std::vector<std::string> keys)
-      : Source(int64_t(starts.size()), std::move(table)), listed(std::move(listed)),
-        mapping(std::move(mapping)), starts(std::move(starts)), keys(std::move(keys)) {}
+  JsonLines(ListedFiles listed, Mapping mapping, RowPlaces places, std::vector<ColumnInfo> table,
+            std::vector<std::string> keys)
+      : Source(int64_t(places.starts.size()), std::move(table)), listed(std::move(listed)),
+        mapping(std::move(mapping)), places(std::move(places)), keys(std::move(keys)) {}
 
   std::string rowName(int64_t row) const override {
     for (bool blob : {true, false})
@@ -72,14 +78,19 @@ public:
   }
   Status shape(int64_t row, int column, TensorView &out) const override {
     const ColumnInfo &info = columns()[size_t(column)];
-    return info.isTensor() ? shapeOfList(info, value(row, keys[size_t(column)]), false, out)
-                           : Status(noSuchField(column, "a tensor"));
+    if (!info.isTensor())
+      return noSuchField(column, "a tensor");
+    Status status = shapeOfList(info, value(row, keys[size_t(column)]), false, out);
+    return status ? status : places.misfits.placed(listed.list, row, info.name, status.error());
   }
   Result<TensorView> tensor(int64_t row, int column, Buffer &scratch) const override {
     const ColumnInfo &info = columns()[size_t(column)];
     if (!info.isTensor())
       return noSuchField(column, "a tensor");
-    return tensorOfList(info, value(row, keys[size_t(column)]), false, scratch);
+    auto list = tensorOfList(info, value(row, keys[size_t(column)]), false, scratch);
+    if (!list && list.error().code != Code::Exhausted)
+      return places.misfits.placed(listed.list, row, info.name, list.error());
+    return list;
   }
   Status fetch(int64_t row, int column, Buffer &out) const override {
     auto name = fileOf(row, column);
@@ -103,13 +114,14 @@ private:
     const std::string_view text(reinterpret_cast<const char *>(mapping.bytes.data()),
                                 mapping.bytes.size());
     std::string_view found;
-    const Status status = readJsonObject(lineAt(text, starts[size_t(row)]), {&key, 1}, {&found, 1});
+    const Status status =
+        readJsonObject(lineAt(text, places.starts[size_t(row)]), {&key, 1}, {&found, 1});
     return status ? found : std::string_view();
   }
 
   ListedFiles listed;
   Mapping mapping;
-  std::vector<uint64_t> starts;
+  RowPlaces places;
   std::vector<std::string> keys; // by column
 };
 
@@ -129,11 +141,11 @@ Status checkValue(const ColumnInfo &column, std::string_view value) {
   return number ? Status() : Status(number.error());
 }
 
-/// Returns the offsets of the rows, if all of them are right.
-Result<std::vector<uint64_t>> scan(const std::string &path, std::string_view text,
-                                   const std::vector<JsonColumn> &columns,
-                                   const std::vector<std::string> &keys) {
-  std::vector<uint64_t> starts;
+/// Returns the places of the rows, if all of them are right but for the lengths of lists.
+Result<RowPlaces> scan(const std::string &path, std::string_view text,
+                       const std::vector<JsonColumn> &columns,
+                       const std::vector<std::string> &keys) {
+  RowPlaces result;
   std::vector<std::string_view> values(keys.size());
   uint64_t number = 0;
   for (uint64_t at = text.starts_with("\xEF\xBB\xBF") ? 3 : 0; at < text.size();) {
@@ -144,19 +156,23 @@ Result<std::vector<uint64_t>> scan(const std::string &path, std::string_view tex
       std::fill(values.begin(), values.end(), std::string_view());
       if (Status status = readJsonObject(line, keys, values); !status)
         return Error{Code::InvalidArgument, place + status.error().message};
-      for (size_t i = 0; i < columns.size(); ++i)
-        if (Status status = checkValue(columns[i].info, values[i]); !status)
-          return Error{Code::InvalidArgument, place + "column `" + columns[i].info.name + "`" +
-                                                  (status.error().message[0] == '`' ? ": " : " ") +
-                                                  status.error().message};
-      starts.push_back(at);
+      for (size_t i = 0; i < columns.size(); ++i) {
+        const Status status = checkValue(columns[i].info, values[i]);
+        if (status)
+          continue;
+        if (status.error().code != Code::Corrupt)
+          return Error{Code::InvalidArgument,
+                       place + ofColumn(columns[i].info.name, status.error()).message};
+        result.misfits.add(int64_t(result.starts.size()), number);
+      }
+      result.starts.push_back(at);
     }
     at += line.size() + 1;
   }
-  if (starts.empty())
+  if (result.starts.empty())
     return Error{Code::NotFound, path + " has no rows"};
-  starts.shrink_to_fit();
-  return starts;
+  result.starts.shrink_to_fit();
+  return result;
 }
 
 } // namespace
@@ -172,14 +188,14 @@ Result<std::unique_ptr<Source>> openJsonLines(FileSystem &files, const JsonLines
     keys.push_back(column.key);
     table.push_back(column.info);
   }
-  auto starts = scan(options.path,
+  auto places = scan(options.path,
                      {reinterpret_cast<const char *>(mapping->bytes.data()), mapping->bytes.size()},
                      columns, keys);
-  if (!starts)
-    return starts.error();
+  if (!places)
+    return places.error();
   ListedFiles listed{files, options.path, folderOfList(options.path, options.root)};
   return std::unique_ptr<Source>(new JsonLines(std::move(listed), std::move(*mapping),
-                                               std::move(*starts), std::move(table),
+                                               std::move(*places), std::move(table),
                                                std::move(keys)));
 }
 

@@ -30,7 +30,8 @@ struct JsonLinesOptions {
 /// row. `files` must outlive the source.
 ///
 /// Errors have the place, "train.jsonl:17: ...". A file that cannot be read is a row
-/// all the same, and fails when it is fetched.
+/// all the same, and fails when it is fetched; so does a list with too many or too
+/// few elements, when it is read.
 Result<std::unique_ptr<Source>> openJsonLines(FileSystem &files, const JsonLinesOptions &options,
                                               const std::vector<JsonColumn> &columns);
 

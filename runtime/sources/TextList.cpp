@@ -4,6 +4,7 @@
 #include "runtime/core/Memory.h"
 #include "runtime/sources/TextValue.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -38,7 +39,8 @@ public:
     skipBlanks();
     if (at < text.size())
       return refuse("has `" + std::string(text.substr(at, 20)) + "` behind its list");
-    return count;
+    // Behind all else, so that what is no list at all is never taken for one of other length.
+    return counted(*count, 0);
   }
 
 private:
@@ -80,14 +82,16 @@ private:
 
   Result<int64_t> counted(int64_t count, size_t axis) const {
     const Extent &extent = dims[axis];
-    if (count < extent.minimum || count > extent.bound)
-      return refuse(
-          "has " + std::to_string(count) + " elements along axis " + std::to_string(axis) + ", " +
-          (extent.isStatic()        ? ""
-           : count < extent.minimum ? "at least "
-                                    : "at most ") +
-          std::to_string(count < extent.minimum ? extent.minimum : extent.bound) + " are declared");
-    return count;
+    if (count >= extent.minimum && count <= extent.bound)
+      return count;
+    return Error{axis == 0 ? Code::Corrupt : Code::InvalidArgument,
+                 "has " + std::to_string(count) + " elements along axis " + std::to_string(axis) +
+                     ", " +
+                     (extent.isStatic()        ? ""
+                      : count < extent.minimum ? "at least "
+                                               : "at most ") +
+                     std::to_string(count < extent.minimum ? extent.minimum : extent.bound) +
+                     " are declared"};
   }
 
   /// One axis, up to the end of the text.
@@ -100,7 +104,7 @@ private:
         return status.error();
       goesOn = skipPart() || at < text.size();
     }
-    return counted(count, 0);
+    return count;
   }
 
   Result<int64_t> level(size_t axis) {
@@ -125,7 +129,7 @@ private:
       skipBlanks();
     }
     ++at;
-    return counted(count, axis);
+    return axis == 0 ? Result<int64_t>(count) : counted(count, axis);
   }
 
   DType type;
@@ -141,6 +145,24 @@ private:
 Result<int64_t> parseList(DType type, std::span<const Extent> dims, std::string_view text,
                           bool isPlain, uint8_t *out) {
   return ListReader(type, dims, text, isPlain, out).run();
+}
+
+Error ofColumn(const std::string &column, const Error &error) {
+  return {error.code,
+          "column `" + column + "`" + (error.message[0] == '`' ? ": " : " ") + error.message};
+}
+
+void MisfitLines::add(int64_t row, uint64_t line) {
+  if (rows.empty() || rows.back().row != row)
+    rows.push_back({row, line});
+}
+
+Error MisfitLines::placed(const std::string &path, int64_t row, const std::string &column,
+                          const Error &error) const {
+  const auto found = std::ranges::lower_bound(rows, row, {}, &Line::row);
+  const bool isKnown = found != rows.end() && found->row == row;
+  return {error.code, path + (isKnown ? ":" + std::to_string(found->number) : "") + ": " +
+                          ofColumn(column, error).message};
 }
 
 Status shapeOfList(const ColumnInfo &column, std::string_view text, bool isPlain, TensorView &out) {

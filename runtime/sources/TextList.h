@@ -6,7 +6,9 @@
 #include "runtime/sources/Source.h"
 
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace penstock::runtime {
 
@@ -16,8 +18,8 @@ namespace penstock::runtime {
 ///
 /// \param out  null, or room for that many elements, as a first call found them.
 ///
-/// InvalidArgument, with a message about the text: "`x` is not a number", "has 3
-/// elements along axis 0, at most 2 are declared".
+/// InvalidArgument, with a message about the text: "`x` is not a number". Corrupt for a list that
+/// is right but for its length: "has 3 elements along axis 0, at most 2 are declared".
 Result<int64_t> parseList(plan::DType type, std::span<const Extent> dims, std::string_view text,
                           bool isPlain, uint8_t *out);
 
@@ -25,5 +27,26 @@ Result<int64_t> parseList(plan::DType type, std::span<const Extent> dims, std::s
 Status shapeOfList(const ColumnInfo &column, std::string_view text, bool isPlain, TensorView &out);
 Result<TensorView> tensorOfList(const ColumnInfo &column, std::string_view text, bool isPlain,
                                 Buffer &scratch);
+
+/// Returns an error of parseList() or parseValue() as one of a column: "column `a` has 3 ...".
+Error ofColumn(const std::string &column, const Error &error);
+
+/// Where the rows stand whose lists have too many or too few elements: they fail when they are
+/// read, and say so with their line. 16 bytes for each.
+class MisfitLines {
+public:
+  /// Rows come in order, a row as often as it likes.
+  void add(int64_t row, uint64_t line);
+  /// Returns "list.csv:2: column `a` has 3 elements ...".
+  Error placed(const std::string &path, int64_t row, const std::string &column,
+               const Error &error) const;
+
+private:
+  struct Line {
+    int64_t row;
+    uint64_t number;
+  };
+  std::vector<Line> rows;
+};
 
 } // namespace penstock::runtime

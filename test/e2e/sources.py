@@ -603,6 +603,22 @@ class LeastExtents(Sources):
                 done = self.run_tool("run", self.write(text), "--set", f"list={path}", "--on-error", "fail", expect=status)
             self.assertIn("has 1 elements along axis 0, at least 2 are declared", done.stderr)
 
+    def test_rows_with_fewer_or_more_are_told_with_their_line_and_replaced(self):
+        rows = [[1, 2, 3], [1], [4, 5, 6, 7, 8, 9], [6, 7]]
+        csv, lines = (os.path.join(self.folder, name) for name in ("rows.csv", "rows.jsonl"))
+        with open(csv, "w") as file:
+            file.write("x,y\n\n" + "".join(" ".join(map(str, row)) + f",{len(row)}\n" for row in rows))
+        with open(lines, "w") as file:
+            file.write("\n\n" + "".join(json.dumps({"x": row, "y": len(row)}) + "\n" for row in rows))
+        for source, path in (("csv", csv), ("json_lines", lines)):
+            for where in ("", "where row.y > 0 ", "where extent(row.x, k) > 2 "):
+                text = self.TEXT.replace("order", where + "order") % f"{source}(list, x = i64[k = 2 ..= 5], y = i64)"
+                text = text.replace("p(list: path)", "p(list: path) with on_error = substitute(90%)")
+                done = self.run_tool("run", self.write(text), "--set", f"list={path}")
+                for line, what in ((4, "1 elements along axis 0, at least 2"), (5, "6 elements along axis 0, at most 5")):
+                    self.assertIn(f"{path}:{line}: column `x` has {what} are declared", done.stdout + done.stderr, (source, where))
+                self.assertIn("2 bad samples", done.stdout + done.stderr)
+
 
 class Mistakes(Sources):
     """Faults of a source are reported when checking, at the user's line."""

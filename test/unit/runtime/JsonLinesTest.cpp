@@ -209,10 +209,40 @@ TEST(CsvLists, CellsWithAndWithoutBrackets) {
   EXPECT_EQ((*source)->tensor(1, 0, scratch)->extents[0], 2);
   EXPECT_EQ((*source)->tensor(0, 1, scratch)->elements(), 4);
   EXPECT_EQ((*source)->tensor(1, 1, scratch)->elements(), 0);
-  auto refused = openCsv(files, options, {{"a", DType::i32, std::string("a"), {{0, 2}}}});
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().message,
-            "/t.csv:2: column `a` has 3 elements along axis 0, at most 2 are declared");
+}
+
+TEST(CsvLists, OfOtherLengthFailWhenTheyAreRead) {
+  FakeFileSystem files;
+  const std::string text = "a\n\n1 2 3\n1\n\n1 2\n";
+  files.addFile("/t.csv", std::vector<uint8_t>(text.begin(), text.end()));
+  CsvOptions options;
+  options.path = "/t.csv";
+  auto source = openCsv(files, options, {{"a", DType::i32, std::string("a"), {{2, 2}}}});
+  ASSERT_TRUE(source) << source.error().message;
+  Buffer scratch;
+  TensorView view;
+  EXPECT_EQ((*source)->tensor(0, 0, scratch).error().message,
+            "/t.csv:3: column `a` has 3 elements along axis 0, 2 are declared");
+  EXPECT_EQ((*source)->shape(1, 0, view).error().message,
+            "/t.csv:4: column `a` has 1 elements along axis 0, 2 are declared");
+  EXPECT_TRUE((*source)->tensor(2, 0, scratch));
+}
+
+TEST(JsonLines, ListsOfOtherLengthFailWhenTheyAreRead) {
+  FakeFileSystem files;
+  const std::string rows = "{\"k\": [1, 2, 3, 4]}\n\n{\"k\": [1]}\n{\"k\": []}\n";
+  auto source = open(files, rows, {{{"k", DType::i64, {{1, 3}}}, "k"}});
+  ASSERT_TRUE(source) << source.error().message;
+  Buffer scratch;
+  TensorView view;
+  EXPECT_EQ((*source)->tensor(0, 0, scratch).error().message,
+            "/t.jsonl:1: column `k` has 4 elements along axis 0, at most 3 are declared");
+  EXPECT_TRUE((*source)->shape(1, 0, view));
+  EXPECT_EQ((*source)->shape(2, 0, view).error().message,
+            "/t.jsonl:4: column `k` has 0 elements along axis 0, at least 1 are declared");
+  // What is no list is none of other length.
+  const char *mistake = "{\"k\": [1, 2, 3, 4] 5}";
+  EXPECT_FALSE(open(files, mistake, {{{"k", DType::i64, {{1, 3}}}, "k"}}));
 }
 
 } // namespace
