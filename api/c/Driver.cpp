@@ -368,7 +368,8 @@ bool Driver::runTo(Stage stage) {
     }
     transfer = selection.transfer;
     pipelines::buildKernelsPipeline(passes, selection);
-    break;
+    // That an output reads the row may have been for nothing.
+    return run(passes, stage) && readsRows();
   case Stage::schedule:
     if (!request.gpus.empty())
       pipelines::buildDeviceSchedulePipeline(passes, selection.runs("join-launches"));
@@ -380,7 +381,7 @@ bool Driver::runTo(Stage stage) {
     pipelines::buildLoopsPipeline(passes);
     break;
   case Stage::llvm:
-    // The pipeline op goes now. That an output reads the row may have been for nothing.
+    // The pipeline op goes now.
     if (request.from != "loops" && (!readsRows() || !makePlan()))
       return false;
     pipelines::buildLLVMPipeline(passes, static_cast<int>(target->level));

@@ -269,7 +269,9 @@ pst_status pst_compile(const char *text, size_t length, const char *file_name,
   if (given.check_only) {
     bool loaded = false;
     const bool started = withDriver(*program, [&](Compilation &driver) {
-      loaded = driver.load();
+      // Kernels tell what depends on what, and when it is known. What comes behind them takes most
+      // of the time, and refuses little.
+      loaded = driver.load() && driver.advance(Stage::kernels);
       if (loaded) {
         program->name = driver.pipelineName();
         setParameters(*program, driver.parameters());

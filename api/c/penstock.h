@@ -109,7 +109,7 @@ typedef struct pst_compile_options {
   /* NULL: the text is a .pipe file. Else the stage that the text is MLIR of:
    * "pipe", "pipe-opt", "kernels", "schedule", "loops" or "llvm". */
   const char *from;
-  /* Not 0: stop after checking; the program cannot be run. */
+  /* Not 0: stop after checking, which makes kernels and no code; the program cannot be run. */
   int check_only;
   /* "sm_80,sm_90": kernels of pixels are compiled for such GPUs, and PTX of the oldest for
    * later ones; "native": for this machine's GPU 0. Decoded media then cross to the GPU; kernels

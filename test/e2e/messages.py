@@ -104,16 +104,27 @@ pipeline p(root: path) OPTIONS {
                     line = 2 + text[:text.index(written)].count("\n")
                     self.refused(text, f"test.pipe:{line}:", named)
 
-    def test_messages_of_passes_stand_at_the_users_line_and_in_words(self):
+    def test_a_row_that_is_picked_by_another(self):
         text = self.text.replace("LET", "let y = pick(table, row.label)").replace("row.data", "y.data")
         for place in ("OPTIONS", "ORDER", "OUTPUT"):
             text = text.replace(place, "")
         lines = text.splitlines()
         lines[4], lines[5] = lines[5], lines[4]
-        done = self.run_tool("compile", self.write("\n".join(lines)), expect=1)
-        self.assertIn("test.pipe:6:", done.stderr)
-        self.assertIn("the number of a picked row must be known before any row is fetched", done.stderr)
-        self.assertNotIn("see current operation", done.stderr)
+        for command in ("check", "compile"):
+            done = self.run_tool(command, self.write("\n".join(lines)), expect=1)
+            self.assertIn("test.pipe:6:", done.stderr)
+            self.assertIn("the number of a picked row must be known before any row is fetched", done.stderr)
+
+    def test_messages_of_passes_stand_at_the_users_line_and_in_words_when_checking_too(self):
+        views = "each (i in 0 .. 64) { " * 4 + "f32(row.label)" + " }" * 4
+        for letter in "jkl":
+            views = views.replace("(i in", f"({letter} in", 1)
+        path = self.write("pipeline p() {\n  for row in synthetic(9, label = 0 .. 3)\n"
+                          f"  let x = {views}\n  batch 3 {{ output x: f32[n, j, k, l, i] = x }}\n}}")
+        for command in ("check", "compile"):
+            done = self.run_tool(command, path, expect=1)
+            self.assertRegex(done.stderr, r"test.pipe:4:\d+: error: 64 views of \d+ operations each are too many")
+            self.assertNotIn("see current operation", done.stderr)
 
     def test_an_output_on_gpu_compiles_and_is_refused_where_there_is_none(self):
         text = self.text.replace("OUTPUT", "on gpu")

@@ -147,6 +147,9 @@ Val Expressions::callNamed(const dsl::Name &name, std::vector<Argument> args,
     if (why.score > best.score)
       best = std::move(why);
   }
+  if (name.text == "pick" && draws.searching)
+    fail(name.range, "`pick` inside a `search`: all rows of a sample are fetched before it begins",
+         "pick rows before the search, as many as it may need: `let a = pick(table, i)`");
   if (isIntrinsic(name.text))
     return callIntrinsic(name, args, range);
   // Overloads that take numbers as they are written came first.

@@ -13,8 +13,8 @@ std::pair<int64_t, int64_t> Expressions::viewsOf(const dsl::EachExpr &each) {
   if (!range.is(Kind::Range))
     fail(each.bind.domain->range,
          "`each` runs over a range such as `0 .. 2`, and this is " + show(range));
-  const auto [low, end] = demandIntEnds(range, each.bind.domain->range, "the start of `each`",
-                                        "the end of `each`");
+  const auto [low, end] =
+      demandIntEnds(range, each.bind.domain->range, "the start of `each`", "the end of `each`");
   const int64_t views = end - low + (range.closed ? 1 : 0);
   if (views < 1)
     fail(each.bind.domain->range, "this `each` has no view");
@@ -185,6 +185,7 @@ Val Expressions::evalSearch(const dsl::SearchExpr &search) {
   if (tries < 1)
     fail(search.tries->range, "a search needs at least one try");
   PlaceGuard guard(*this, search.range);
+  Restore searching(draws.searching, true);
   auto demandScalars = [&](Val &value, dsl::SourceRange range) {
     std::vector<Val *> leaves;
     flatten(value, leaves);

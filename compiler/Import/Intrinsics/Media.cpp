@@ -74,6 +74,15 @@ Val Intrinsics::pick(Args args, dsl::SourceRange range) {
                               (length ? " in a table of " + std::to_string(*length) : "") +
                               ": rows count from 0");
   }
+  const bool isOfRow = behind(number, [](mlir::Operation *op) {
+    return llvm::isa<pipe::FieldOp, pipe::FieldExtentOp, pipe::ProbeOp>(op);
+  });
+  if (isOfRow)
+    fail(args[1].range,
+         "the number of a picked row must be known before any row is fetched, and this depends on "
+         "a value of a row",
+         "it may depend on parameters, draws and lengths: `draw int(0 .. table.length)`; what "
+         "belongs to a row can be a column of its own table");
   Val row;
   row.kind = Kind::Row;
   row.columns = table.columns;

@@ -174,22 +174,14 @@ PipelineImport::importOrder(const dsl::Expr &order) {
 
 /// What a number is made of that is not there when rows are looked at; empty if nothing is.
 static std::string madeOfSamples(mlir::Value value) {
-  llvm::SetVector<mlir::Operation *> open;
-  auto add = [&](mlir::Value operand) {
-    if (mlir::Operation *op = operand.getDefiningOp())
-      open.insert(op);
-  };
-  add(value);
-  std::string found;
-  for (size_t i = 0; i < open.size() && found.empty(); ++i)
-    open[i]->walk([&](mlir::Operation *op) {
-      if (llvm::isa<penstock::pipe::KeyOp, penstock::pipe::ContextOp>(op))
-        found = "this is drawn for each sample";
-      else if (llvm::isa<penstock::pipe::PickOp>(op))
-        found = "this is of another row, which is picked for each sample";
-      llvm::for_each(op->getOperands(), add);
-    });
-  return found;
+  using namespace penstock;
+  const mlir::Operation *found = behind(value, [](mlir::Operation *op) {
+    return llvm::isa<pipe::KeyOp, pipe::ContextOp, pipe::PickOp>(op);
+  });
+  return !found ? ""
+         : llvm::isa<pipe::PickOp>(found)
+             ? "this is of another row, which is picked for each sample"
+             : "this is drawn for each sample";
 }
 
 void PipelineImport::importAdmission(const dsl::PipelineDecl &pipeline) {

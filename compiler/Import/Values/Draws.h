@@ -29,6 +29,7 @@ public:
   std::string decidedStage; ///< the stage whose trailing `if` is evaluated
   mlir::Value element;      ///< of a draw with `per`
   bool perSample = false;   ///< a batch draw `per [n]`
+  bool searching = false;   ///< in the tries of a search, or in its `else`
   /// In the tries of a search: where the outermost one begins, and its tries.
   mlir::OpBuilder::InsertPoint beforeSearch;
   mlir::Block *tries = nullptr;

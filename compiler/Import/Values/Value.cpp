@@ -56,3 +56,21 @@ void penstock::importer::flatten(Val &value, std::vector<Val *> &leaves) {
   for (Val &part : value.parts)
     flatten(part, leaves);
 }
+
+mlir::Operation *penstock::importer::behind(mlir::Value value,
+                                            llvm::function_ref<bool(mlir::Operation *)> is) {
+  llvm::SetVector<mlir::Operation *> open;
+  auto add = [&](mlir::Value operand) {
+    if (mlir::Operation *op = operand.getDefiningOp())
+      open.insert(op);
+  };
+  add(value);
+  mlir::Operation *found = nullptr;
+  for (size_t i = 0; i < open.size() && !found; ++i)
+    open[i]->walk([&](mlir::Operation *op) {
+      if (!found && is(op))
+        found = op;
+      llvm::for_each(op->getOperands(), add);
+    });
+  return found;
+}

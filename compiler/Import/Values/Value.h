@@ -97,5 +97,8 @@ mlir::Type elementType(const Val &value);
 /// Collects the parts of records, ranges, lists, groups and neighbourhoods, in order. Throws Abort
 /// if a part is Poison.
 void flatten(Val &value, std::vector<Val *> &leaves);
+/// Returns an op of which `value` is made, those in regions included, and for which `is` holds;
+/// null if there is none.
+mlir::Operation *behind(mlir::Value value, llvm::function_ref<bool(mlir::Operation *)> is);
 
 } // namespace penstock::importer
