@@ -28,6 +28,27 @@ static int64_t channelsOf(mlir::Type element, const std::vector<Dim> &all) {
   return element.isUnsignedInteger(8) && hasRows && hasColumns ? channels : 0;
 }
 
+/// What goes through a file for each image along another axis than those of one image. Files have
+/// lengths of their own, so that pixels alone can be stacked.
+std::string Intrinsics::oneByOne(const std::vector<Dim> &all) const {
+  const auto other = llvm::find_if(all, [](const Dim &dim) {
+    return dim.axis.name != "h" && dim.axis.name != "w" && dim.axis.name != "c";
+  });
+  if (other == all.end())
+    return "";
+  const std::string axis = other->axis.name, image = "x[" + axis + " = " + axis + "]";
+  std::string body = image + " |> encode(jpeg) |> decode(rgb)";
+  if (!calls.empty()) { // a function around `encode`
+    body = calls.back().function + "(" + image;
+    for (const dsl::Param &param : llvm::drop_begin(calls.back().fn->params))
+      body += ", " + param.name.text;
+    body += ")";
+  }
+  const std::string count = other->axis.isStatic() ? std::to_string(other->axis.extent) : "8";
+  return "one after the other: " +
+         quote("each (" + axis + " in 0 .. " + count + ") { " + body + " }");
+}
+
 mlir::Value Intrinsics::imageToEncode(const Argument &arg) {
   const Val &x = demandTensor(arg, "encode");
   const std::vector<Dim> all = dims(x.ir);
@@ -37,7 +58,7 @@ mlir::Value Intrinsics::imageToEncode(const Argument &arg) {
     fail(arg.range,
          "`encode` takes one image, u8[h, w, c: rgb] or u8[h, w], and this is " + show(x),
          !elementType(x).isUnsignedInteger(8) ? "`u8.clamp(round(x))` makes bytes"
-         : others                             ? "`each` encodes one after the other"
+         : others                             ? oneByOne(all)
                                               : "");
   }
   for (const char *side : {"h", "w"}) {

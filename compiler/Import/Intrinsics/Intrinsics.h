@@ -114,6 +114,7 @@ private:
   Val encode(Args args);
   /// The pixels that went into `file`, as they come out of it.
   Val decodeEncoded(pipe::EncodeOp file, Args args, dsl::SourceRange range);
+  std::string oneByOne(const std::vector<Dim> &all) const;
   mlir::Value imageToEncode(const Argument &arg);
   mlir::Value jpegQuality(const Argument &arg);
   mlir::Value encodedRoom(pipe::Codec format, mlir::Value height, mlir::Value width,
