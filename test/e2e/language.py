@@ -5,6 +5,7 @@ Expected values are computed here, by hand or with NumPy.
 """
 import math
 import os
+import platform
 import re
 
 import numpy
@@ -56,6 +57,25 @@ pipeline test(count: int = 3, small: u8 = 7, amount: f32 = 0.5, share: ratio = 2
                               "d": ("i64[n]", "if 1 == 2 or 2 >= 2 then 4 else 5"), "e": ("f64[n]", "1.0 / 0.0"),
                               "f": ("i64[n]", "i64(u8.clamp(300.7))")})
         self.assertEqual([found[name] for name in "abcdef"], [7, -3, 1, 4, numpy.inf, 255])
+
+    def test_large_angles_have_a_sine_up_to_2_to_30(self):
+        """In lanes: 32 angles on each side, at this machine's level and the lowest."""
+        steps = 2.0 ** 25
+        for type_, least in (("f32", 2.0 ** -24), ("f64", 2.0 ** -50)):
+            text = (f"pipeline p() {{\n  for row in synthetic(1, label = 1 .. 2)\n"
+                    f"  let x = map (i in 0 .. 64) {{ {type_}(i + row.label) * {type_}({steps}) }}\n  batch 1 {{\n"
+                    + "".join(f"    output {name}: {type_}[n, i] = {name}(x)\n" for name in ("sin", "cos", "tan")) + "  }\n}")
+            for level in [()] + [("--target", "x86-64-v2")] * (platform.machine() == "x86_64"):
+                found = self.sample(text, 0, *level)
+                angles = (numpy.arange(64) + 1) * steps
+                known = angles <= 2.0 ** 30
+                self.assertEqual(known.sum(), 32)
+                for name in ("sin", "cos"):
+                    exact = getattr(numpy, name)(angles[known])
+                    self.assertTrue((numpy.abs(found[name][known] - exact) <= angles[known] * 2.0 ** -53 + least).all(), (name, type_))
+                for name in ("sin", "cos", "tan"):
+                    self.assertTrue(numpy.isnan(found[name][~known]).all(), (name, type_))
+                    self.assertTrue(numpy.isfinite(found[name][known]).all(), (name, type_))
 
     def test_records_and_their_functions(self):
         found = self.scalars({"a": ("i64[n]", "both.one.x"), "b": ("i64[n]", "both.two"), "c": ("i64[n]", "swapped.x")},

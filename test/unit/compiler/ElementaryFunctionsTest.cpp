@@ -129,6 +129,48 @@ TEST(ElementaryFunctions, tan) {
       spread(-7, 7, 200) + spread(-1048576, 1048576, 100) + std::vector<double>{0.0, -0.0, 1e-300},
       [](long double x) { return std::tan(x); }, 3);
 }
+TEST(ElementaryFunctions, sinesOfLargeAngles) {
+  std::vector<double> points, floats;
+  for (int power = 20; power < 30; ++power)
+    for (double x : spread(std::ldexp(1.0, power), std::ldexp(2.0, power), 20)) {
+      points.push_back(power % 2 ? x : -x);
+      if (power < 23)
+        floats.push_back(static_cast<float>(x));
+    }
+  points = points + std::vector<double>{0x1p30, -0x1p30};
+  const std::pair<std::string, long double (*)(long double)> functions[] = {
+      {"sin", [](long double x) { return std::sin(x); }},
+      {"cos", [](long double x) { return std::cos(x); }}};
+  for (const auto &[name, exact] : functions) {
+    std::vector<std::string> calls;
+    for (double x : points)
+      calls.push_back(name + "(" + literal(x) + ")");
+    for (double x : floats)
+      calls.push_back("f64(" + name + "(f32(" + literal(x) + ")))");
+    const std::vector<double> values = valuesOf(calls);
+    ASSERT_EQ(values.size(), calls.size());
+    for (size_t i = 0; i < points.size(); ++i)
+      EXPECT_LE(std::fabs(values[i] - exact(points[i])), std::fabs(points[i]) * 0x1p-53 + 0x1p-53)
+          << calls[i];
+    for (size_t i = 0; i < floats.size(); ++i)
+      EXPECT_EQ(values[points.size() + i], static_cast<float>(exact(floats[i])))
+          << calls[points.size() + i];
+  }
+}
+TEST(ElementaryFunctions, noSineBeyondWhatIsReducedExactly) {
+  std::vector<std::string> calls;
+  for (const std::string name : {"sin", "cos", "tan"})
+    for (const std::string sign : {"", "-"}) {
+      for (const std::string x : {"1073741824.0000002", "1e18", "1.7e308", "inf"})
+        calls.push_back(name + "(" + sign + x + ")");
+      for (const std::string x : {"1073741952.0", "1e18", "3e38", "inf"})
+        calls.push_back("f64(" + name + "(f32(" + sign + x + ")))");
+    }
+  const std::vector<double> values = valuesOf(calls);
+  ASSERT_EQ(values.size(), calls.size());
+  for (size_t i = 0; i < calls.size(); ++i)
+    EXPECT_TRUE(std::isnan(values[i])) << calls[i] << " = " << values[i];
+}
 TEST(ElementaryFunctions, tanh) {
   expectWithin(
       "tanh", spread(-1, 1, 150) + spread(-25, 25, 100) + std::vector<double>{0.0, 1e-300, 400},
