@@ -8,7 +8,7 @@ import random
 
 import numpy
 
-from pipelines import LanguageTest
+from pipelines import DTYPES, LanguageTest
 from support import main
 
 H, W, K = 3, 5, 4
@@ -156,6 +156,55 @@ class OverTheBatch(LanguageTest):
         text = self.text([("i64[n]", "sum(row.label over [n])", None)], "4 per rank last drop")
         done = self.run_tool("sample", self.write(text), "--position", 9, *self.settings(), expect=1)
         self.assertIn("position 9 is in a last batch of 2 samples, which is not delivered", done.stderr)
+
+
+class PaddedOverTheBatch(LanguageTest):
+    """What all samples share, along an axis of the batch, ends where a last batch does: its padding is nobody's value."""
+
+    FLOATS, INTEGERS = ["f16", "bf16", "f32", "f64"], ["u8", "i8", "u16", "i16", "i32", "i64"]
+    AXES = {"m <= {size}": "", "k, m <= {size}": "k in 0 .. 3"}
+
+    def ways(self):
+        with open("/proc/cpuinfo") as file:
+            flags = file.read()
+        offered = {"v2": True, "v3": " avx2" in flags, "v4": " avx512bw" in flags}
+        return [["--target", f"x86-64-{level}"] for level, is_offered in offered.items() if is_offered] + [["--disable-pass", "fuse"]]
+
+    def outputs(self, size, combined, turn):
+        types = self.INTEGERS + (["f32", "f64"] if combined == "sum" else self.FLOATS)
+        for i, kind in enumerate(["bool"] if combined == "any" else types):
+            axes, binders = list(self.AXES.items())[(i + turn) % 2]
+            each = "row.l > 0" if kind == "bool" else f"{kind}(row.l)"
+            value = f"map ({binders}) {{ {each} }}" if binders else each
+            fill = "false" if kind == "bool" else "0"
+            yield kind, axes.format(size=size), f"{combined}({value} over [n])", fill
+
+    def expected(self, kind, axes, combined, size, labels):
+        value = {"min": min, "max": max, "sum": sum, "any": any}[combined](int(label) for label in labels)
+        found = numpy.zeros(size, numpy.float32 if kind == "bf16" else DTYPES[kind])
+        found[:len(labels)] = numpy.array(value).astype(found.dtype)
+        if kind == "bf16":
+            found = (found.view(numpy.uint32) >> 16).astype(numpy.uint16)
+        return numpy.stack([found] * 3) if "k" in axes else found
+
+    def test_all_types_batches_targets(self):
+        for turn, (size, last, combined) in enumerate(((4, 2, "min"), (8, 4, "max"), (40, 33, "sum"), (33, 1, "any"))):
+            outputs = list(self.outputs(size, combined, turn))
+            lines = "\n".join(f"output o{i}: {kind}[n, {axes}] pad {fill} = rename({value}, n, m)"
+                              for i, (kind, axes, value, fill) in enumerate(outputs))
+            text = f"""pipeline p() {{
+  for row in synthetic({size + last}, l = 1 .. 9)
+  batch {size} per rank last keep {{
+    output l: i64[n, m <= {size}] pad 0 = rename(row.l, n, m)
+    {lines}
+  }}
+}}"""
+            for way in self.ways():
+                found = self.sample(text, size + last - 1, *way)
+                for i, (kind, axes, value, _) in enumerate(outputs):
+                    with self.subTest(size=size, way=way, kind=kind, axes=axes, value=value):
+                        wanted = self.expected(kind, axes, combined, size, found["l"][:last])
+                        numpy.testing.assert_array_equal(found[f"o{i}"], wanted)
 
 
 class Refusals(LanguageTest):

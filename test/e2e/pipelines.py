@@ -7,7 +7,7 @@ import numpy
 
 from support import ToolTest
 
-DTYPES = {"bool": numpy.uint8, "f16": numpy.float16, "f32": numpy.float32, "f64": numpy.float64,
+DTYPES = {"bool": numpy.uint8, "bf16": numpy.uint16, "f16": numpy.float16, "f32": numpy.float32, "f64": numpy.float64,
           **{f"{kind}{bits}": f"{kind}{bits // 8}" for kind in "iu" for bits in (8, 16, 32, 64)}}
 
 

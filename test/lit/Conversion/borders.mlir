@@ -54,6 +54,21 @@ pipe.kernel @fills "pixels" {
 
 // -----
 
+// One element that all lanes read is there in lanes beyond the end, too: zeros are selected.
+// CHECK-LABEL: func.func @fills_beside_one_element
+// CHECK: arith.select {{.*}} : vector<32xi1>, vector<32xf32>
+// CHECK: return
+pipe.kernel @fills_beside_one_element "pixels" {
+^bb0(%x: !pipe.tensor<f32[]>, %count: i64):
+  %start = pipe.constant 0 : i64 -> i64
+  %zero = pipe.constant 0.0 : f32 -> f32
+  %0 = pipe.view %x by affine_map<(d0) -> ()> [] sizes(%count) : <f32[]> -> <f32[w=? max 32]>
+  %1 = pipe.pad constant %0 over ["w"] low(%start) fill(%zero : f32) : <f32[w=? max 32]> -> <f32[w=32]>
+  pipe.return %1 : !pipe.tensor<f32[w=32]>
+}
+
+// -----
+
 // Whole rows of small numbers are summed in 32 bits, and no element by itself.
 // CHECK-LABEL: func.func @sums_bytes
 // CHECK: scf.for {{.*}} -> (vector<32xi32>

@@ -139,8 +139,9 @@ static LaneValue existingOf(const Site &site, PadOp op, const PadPlace &place, L
   Value source = op.getInput();
   while (auto view = source.getDefiningOp<ViewOp>())
     source = view.getInput();
-  if (site.buffer(source) && isPositiveZero(fill.value))
-    return value; // lanes that are not live read as 0
+  // Lanes that are not live read as 0, but where a view has all of them read one element.
+  if (value.isVector() && site.buffer(source) && isPositiveZero(fill.value))
+    return value;
   return l.select(l.wrap(m.liveMask(lanes), b.getI1Type()), value, fill);
 }
 

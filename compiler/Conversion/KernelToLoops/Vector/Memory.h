@@ -55,7 +55,8 @@ public:
       : l(lanes), live(live) {}
 
   Lanes l;
-  /// While set, loads touch nothing for other lanes than these, and give 0 there.
+  /// While set, loads touch nothing for other lanes than these, and give 0 there. One element that
+  /// all lanes read stays a number.
   std::optional<LiveLanes> live;
   /// While set, what is loaded is not kept in registers from a load of the same bytes before: the
   /// code at hand hardly ever runs.
