@@ -238,9 +238,11 @@ static void boxPeerScalars(BatchOp batch) {
     if (auto peer = llvm::dyn_cast<PeerOp>(op)) {
       if (!isScalarType(peer.getType()))
         continue;
-      builder.setInsertionPoint(batch);
       Value mine = peer.getValue();
-      Value box = boxed(builder, peer.getLoc(), mine.getType(), [&] { return mine; });
+      IRMapping mapping; // of what is itself known only to kernels of the batch
+      builder.setInsertionPoint(dependent.contains(mine) ? op : batch.getOperation());
+      Value box = boxed(builder, peer.getLoc(), mine.getType(),
+                        [&] { return emitFromPeers(builder, mine, tensors, dependent, mapping); });
       builder.setInsertionPoint(peer);
       tensors[peer] = builder.create<PeerOp>(peer.getLoc(), box.getType(), box, peer.getSlot());
     }
@@ -402,6 +404,16 @@ void separatePeers(PipelineOp pipeline, const analysis::OncePerBatch &once) {
       readers.push_back(op);
   });
   DenseMap<Value, Value> copies;
+  auto copyOf = [&](Value value, Location loc, StringRef why) {
+    Value &copy = copies[value];
+    if (!copy) {
+      OpBuilder builder(pipeline.getContext());
+      builder.setInsertionPointAfterValue(value);
+      copy = copied(builder, loc, value);
+      addRemark(copy.getDefiningOp(), "fuse", why);
+    }
+    return copy;
+  };
   for (Operation *op : readers) {
     Value value = op->getOperand(0);
     auto peers = llvm::dyn_cast<PeersOp>(op);
@@ -425,14 +437,10 @@ void separatePeers(PipelineOp pipeline, const analysis::OncePerBatch &once) {
           llvm::any_of(value.getUsers(), [](Operation *user) { return llvm::isa<OutputOp>(user); });
       if (isWritten(value, once) && !delivered)
         continue;
-      Value &copy = copies[value];
-      if (!copy) {
-        OpBuilder builder(pipeline.getContext());
-        builder.setInsertionPointAfterValue(value);
-        copy = copied(builder, peers.getLoc(), value);
-        addRemark(copy.getDefiningOp(), "fuse", "copies: all samples of the batch read this value");
-      }
-      peers.getValueMutable().assign(copy);
+      peers.getValueMutable().assign(
+          copyOf(value, peers.getLoc(), "copies: all samples of the batch read this value"));
+    } else if (value.getDefiningOp<PeerOp>()) { // whose place that sample alone knows
+      op->setOperand(0, copyOf(value, op->getLoc(), "copies: other samples read this value"));
     }
   }
   // A switch names what a kernel has made.

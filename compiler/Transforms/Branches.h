@@ -31,8 +31,9 @@ mlir::LogicalResult hoistFromBatch(pipe::PipelineOp pipeline, Guards &guards);
 /// Gives every output a value of its own that a kernel writes for each sample.
 void separateOutputs(pipe::PipelineOp pipeline, const analysis::OncePerBatch &once);
 
-/// Gives every `pipe.peers` a value of its own that a kernel writes for each sample. If the value
-/// is the same for all samples, `pipe.peers` becomes a view of it.
+/// Gives every `pipe.peers`, and every peer of a peer, a value of its own that a kernel writes for
+/// each sample. If the value is the same for all samples, a peer is that value, and `pipe.peers` a
+/// view of it.
 void separatePeers(pipe::PipelineOp pipeline, const analysis::OncePerBatch &once);
 
 } // namespace penstock::transforms

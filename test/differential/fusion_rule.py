@@ -105,11 +105,11 @@ def with_copies(nodes, outputs):
                      moved)
         delivered.append((moved, 0))
     copies = {}
-    for peers in [node for node in nodes if node.peers]:
+    for peers in [node for node in nodes if node.peers or node.peer]:
         node, result, _ = peers.reads[0]
-        if node in same:  # a view
+        if node in same and peers.peers:  # a view
             peers.kind, peers.peers, peers.view = "I", False, True
-        elif not made(node) or (node, result) in delivered:
+        elif node not in same and (node.peer if peers.peer else not made(node) or (node, result) in delivered):
             if (node, result) not in copies:
                 copies[node, result] = Node("I", [(node, result, True)], in_batch=node.in_batch, view=True, rows=node.first)
                 nodes.insert(nodes.index(node) + 1, copies[node, result])

@@ -207,6 +207,74 @@ class PaddedOverTheBatch(LanguageTest):
                         numpy.testing.assert_array_equal(found[f"o{i}"], wanted)
 
 
+class OfOtherSamples(LanguageTest):
+    """Values of other samples of what other samples have, against NumPy."""
+
+    # (type, expression, by the batch's columns, its permutations, its coins and the place in it)
+    EXPRESSIONS = [
+        ("f32[n, k]", "row.x[n = a][n = b]", lambda c, a, b, coin, i: c["x"][a[b[i]]]),
+        ("i64[n]", "row.l[n = a][n = b]", lambda c, a, b, coin, i: c["l"][a[b[i]]]),
+        ("f32[n, k]", "row.x[n = a][n = b][n = a]", lambda c, a, b, coin, i: c["x"][a[b[a[i]]]]),
+        ("i64[n]", "row.l[n = a][n = b][n = a]", lambda c, a, b, coin, i: c["l"][a[b[a[i]]]]),
+        ("f32[n, k]", "row.x[n = a][n = 0]", lambda c, a, b, coin, i: c["x"][a[0]]),
+        ("i64[n]", "row.l[n = 1][n = b]", lambda c, a, b, coin, i: c["l"][1]),
+        ("i64[n]", "(row.l[n = a] * 10 + row.l)[n = b]", lambda c, a, b, coin, i: c["l"][a[b[i]]] * 10 + c["l"][b[i]]),
+        ("u8[n, k]", "u8(row.x[n = a] * 9.0)[n = a]", lambda c, a, b, coin, i: (c["x"][a[a[i]]] * 9).astype(numpy.uint8)),
+        ("f32[n, k]", "stack([row.x[n = a], row.x], q)[n = a, q = 0]", lambda c, a, b, coin, i: c["x"][a[a[i]]]),
+        ("f32[n, k]", "(if coin == 1 then row.x[n = a] else row.x)[n = b]",
+         lambda c, a, b, coin, i: c["x"][a[b[i]] if coin[b[i]] else b[i]]),
+        ("i64[n]", "(if coin == 1 then row.l[n = a] else row.l)[n = b]",
+         lambda c, a, b, coin, i: c["l"][a[b[i]] if coin[b[i]] else b[i]]),
+        ("f32[n, k]", "{ x = row.x, l = row.l }[n = a][n = b].x", lambda c, a, b, coin, i: c["x"][a[b[i]]]),
+        ("i64[n]", "{ x = row.x, l = row.l }[n = a][n = b].l", lambda c, a, b, coin, i: c["l"][a[b[i]]]),
+        ("f32[n, q]", "reverse(rename(row.x[n = a], k, q), q)[n = b]", lambda c, a, b, coin, i: c["x"][a[b[i]], ::-1]),
+        ("f32[n, j, k]", "concat([concat([deep, deep[n = a]], k), concat([deep[n = b], deep[n = a][n = b]], k)], j)",
+         lambda c, a, b, coin, i: numpy.block([[c["x"][[i]], c["x"][[a[i]]]], [c["x"][[b[i]]], c["x"][[a[b[i]]]]]])),
+        ("f32[n, k]", "max(row.x[n = a][n = b] over [n])", lambda c, a, b, coin, i: c["x"].max(axis=0)),
+        ("f32[n, k]", "max(row.x[n = a] over [n])[n = b][n = a]", lambda c, a, b, coin, i: c["x"].max(axis=0)),
+        ("i64[n, m <= 5] pad 0", "rename(row.l[n = a][n = b], n, m)",
+         lambda c, a, b, coin, i: numpy.concatenate([c["l"][a[b]], [0] * (5 - len(a))])),
+    ]
+
+    def text(self, chosen):
+        lines = "\n".join(f"output o{i}: {kind} = {value}" for i, (kind, value, _) in enumerate(chosen))
+        return f"""pipeline p() {{
+  for row in synthetic(8, x = f32[k = 4], l = 0 .. 9)
+  let coin = draw int(0 .. 2)
+  batch 5 per rank last keep {{
+    let a = draw permutation(n)
+    let b = draw permutation(n)
+    let deep = map (j in 0 .. 1, k in 0 .. 4) {{ row.x[k = k] }}
+    output a: i64[n] = a
+    output b: i64[n] = b
+    output coin: i64[n] = coin
+    output x: f32[n, k] = row.x
+    output l: i64[n] = row.l
+    {lines}
+  }}
+}}"""
+
+    def check(self, chosen, batches, *options):
+        text = self.text(chosen)
+        for batch in batches:
+            found = [self.sample(text, position, *options) for position in batch]
+            a, b, coin, x, l = (numpy.stack([one[name] for one in found]) for name in ("a", "b", "coin", "x", "l"))
+            self.assertEqual((sorted(a), sorted(b)), (list(range(len(batch))),) * 2)
+            for place, one in enumerate(found):
+                for i, (_, expression, expected) in enumerate(chosen):
+                    with self.subTest(expression=expression, options=options, position=batch[place]):
+                        numpy.testing.assert_array_equal(one[f"o{i}"], expected({"x": x, "l": l}, a, b, coin, place))
+
+    def test_together(self):
+        self.check(self.EXPRESSIONS, (range(5), range(5, 8)))
+        for options in (["--disable-pass", "fuse"], ["--disable-pass", "sink-casts", "--disable-pass", "compose-views"]):
+            self.check(self.EXPRESSIONS, (range(5, 8),), *options)
+
+    def test_each_alone(self):
+        for one in self.EXPRESSIONS: # nothing else has its values made
+            self.check([one], (range(5, 8),))
+
+
 class Refusals(LanguageTest):
     def check(self, expression, *parts, where="batch", kind="f32[n]"):
         lets = f"let y = {expression}\n" if where == "sample" else ""
