@@ -189,10 +189,13 @@ static Value peer(Draft &draft, Value x) {
       draft.builder.create<KeyOp>(draft.loc, draft.builder.getType<KeyType>(), KeyScope::batch);
   const Value slot =
       draft.builder.create<ContextOp>(draft.loc, draft.builder.getI64Type(), ContextKind::slot);
-  const Value other = draft.rng.chance(0.5)
-                          ? draft.binary(BinaryKind::add, slot, draft.constant(1))
-                          : draft.drawInteger(draft.constant(0), draft.constant(3));
-  const Value theirs = draft.builder.create<PeerOp>(draft.loc, own.getType(), own, other);
+  auto other = [&] {
+    return draft.rng.chance(0.5) ? draft.binary(BinaryKind::add, slot, draft.constant(1))
+                                 : draft.drawInteger(draft.constant(0), draft.constant(3));
+  };
+  Value theirs = draft.builder.create<PeerOp>(draft.loc, own.getType(), own, other());
+  if (draft.rng.chance(0.3)) // what that one has of a third
+    theirs = draft.builder.create<PeerOp>(draft.loc, own.getType(), theirs, other());
   draft.remember(theirs, draft.dimsOf(own));
   const Value mixed = draft.mix(own, theirs);
   draft.key = key;

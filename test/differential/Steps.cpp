@@ -646,6 +646,10 @@ Value Draft::step() {
       [](Draft &d, Value x) { return d.pickIndex(x); },
       [](Draft &d, Value x) { return d.frames(x); },
       [](Draft &d, Value x) { return d.broadcast(x); },
+      [](Draft &d, Value x) {
+        const Value wide = d.broadcast(x);
+        return wide ? d.pad(wide) : wide;
+      },
       [](Draft &d, Value x) { return d.pad(x); },
       [](Draft &d, Value x) { return d.pad(x); },
       [](Draft &d, Value x) { return d.concat(x); },

@@ -164,10 +164,15 @@ Value Draft::broadcast(Value x) {
   Dims dims = dimsOf(x);
   if (dims.size() > 3)
     return {};
+  // Innermost, all lanes of a vector read one element.
+  const bool isSmall = llvm::all_of(dims, [](const Dim &dim) { return dim.most <= 8; });
+  const bool isInner = isSmall && rng.chance(0.5);
+  const size_t place = isInner ? dims.size() : 0;
   std::vector<AffineExpr> results;
   for (size_t i = 0; i < dims.size(); ++i)
-    results.push_back(dim(*this, i + 1));
-  dims.insert(dims.begin(), {freshAxis(), {}, rng.between(2, 3)});
+    results.push_back(dim(*this, i + (i >= place)));
+  dims.insert(dims.begin() + static_cast<int64_t>(place),
+              {freshAxis(), {}, isInner ? rng.between(2, 20) : rng.between(2, 3)});
   return viewOf(x, dims, results, {});
 }
 
@@ -195,7 +200,11 @@ Value Draft::pad(Value x) {
       dims[i].size = binary(BinaryKind::add, dims[i].size, constant(first + after));
     dims[i].most += first + after;
   }
-  const Value fill = border == Border::constant ? scalarOf(element(x)) : Value();
+  Value fill;
+  if (border == Border::constant)
+    fill = rng.chance(0.4)
+               ? builder.create<CastOp>(loc, element(x), CastMode::value, constant(0), ValueRange())
+               : scalarOf(element(x));
   const Value result =
       builder.create<PadOp>(loc, typeOf(element(x), dims), border, x, builder.getStrArrayAttr(over),
                             low, fill, sizesOf(dims));
