@@ -25,6 +25,7 @@ except ImportError as error:
 
 from loops import EVEN, RANDOM, accelerated, array_set, epochs, equal, make_photos
 from penstock.accelerate import _files, _lazy, _leaves
+from penstock.accelerate._guard import Guard
 from penstock.accelerate._leaves import LeafIterator, composes_in
 
 SMALL = T.Compose([T.Resize(20), T.CenterCrop(16), T.ToTensor()])
@@ -396,7 +397,7 @@ class Lazy(unittest.TestCase):
         Image.effect_noise((50, 40), 50).convert("RGB").save(self.path)
 
     def lazy(self):
-        with _lazy.traced({(id(EVEN), "RGB"): 0}):
+        with _lazy.traced({(id(EVEN), "RGB"): 0}, guards=[Guard(EVEN)]):
             return Image.open(self.path).convert("RGB")
 
     def test_an_image_becomes_what_it_stands_for(self):
@@ -425,7 +426,7 @@ class Lazy(unittest.TestCase):
                     lambda x: [row for row in x], lambda x: (x > 0), lambda x: default_collate([x, x]), lambda x: pickle.loads(pickle.dumps(x)),
                     lambda x: T.functional.hflip(x), lambda x: x.dtype, lambda x: T.Normalize(0.1, 0.2)(x)):
             image = self.lazy()
-            with _lazy.traced({(id(EVEN), "RGB"): 0}):
+            with _lazy.traced({(id(EVEN), "RGB"): 0}, guards=[Guard(EVEN)]):
                 leaf = EVEN(image)
             self.assertTrue(_lazy.unseen(leaf))
             self.assertIsInstance(leaf, torch.Tensor)
@@ -435,7 +436,7 @@ class Lazy(unittest.TestCase):
 
     def test_only_the_thread_that_traces(self):
         before = Image.Image.convert, T.Compose.__call__
-        with _lazy.traced({(id(EVEN), "RGB"): 0}):
+        with _lazy.traced({(id(EVEN), "RGB"): 0}, guards=[Guard(EVEN)]):
             found = []
             other = threading.Thread(target=lambda: found.append(type(Image.open(self.path).convert("RGB"))))
             other.start(), other.join()

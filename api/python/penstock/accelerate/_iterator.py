@@ -14,7 +14,8 @@ from torch.utils.data.dataloader import _BaseDataLoaderIter
 from ..errors import SessionError
 from ..torch._loader import as_tensor
 from . import _compare
-from ._plan import Plan, as_value, askable, asked_ahead, mapped, pieces
+from ._guard import Guard
+from ._plan import Plan, as_value, askable, asked_ahead, flat, mapped, pieces
 from ._report import Entry
 from ._session import PushedLoader, epoch_number
 from ._workers import WorkerRandomness
@@ -33,6 +34,9 @@ class PipelineIterator(_BaseDataLoaderIter):
         self._targets = [part.target for part in plan.table.parts]
         self._target_transforms = [part.dataset.target_transform for part in plan.table.parts]
         self._by_sample = not plan.plain or bool(plan.work.rest) or any(t is not None for t in self._target_transforms)
+        # Without workers, what the script changes between two batches counts at once.
+        self._guards = [] if self._num_workers else [
+            Guard(part.transform, len(flat(part.transform)) - len(plan.work.rest)) for part in plan.table.parts]
         self._session = plan.session()
         if self._num_workers:
             self._reset(loader, first_iter=True)
@@ -99,6 +103,9 @@ class PipelineIterator(_BaseDataLoaderIter):
     # --- one batch --------------------------------------------------------------------------------------------------------
 
     def _made(self, indices: Sequence[Any], parts: list[numpy.ndarray]) -> Any:
+        if self._session is not None and not all(guard.same() for guard in self._guards):
+            self._session.close()
+            self._session = None
         if not parts or self._session is None: # the data set itself has to make sense of these numbers
             return self._original(indices)
         try:

@@ -35,6 +35,8 @@ class _Tracing(threading.local):
     numbers: dict[tuple[int, str], int] | None = None
     #: The numbers of those that draw, and the leaves of these, of which nothing is drawn yet.
     drawing: frozenset[int] = frozenset()
+    #: Whether each is what was compiled, by its number.
+    guards: list[Any] = []
     undrawn: list[Leaf] = []
     #: True if the data set has seeded a generator, or kept its state: draws after that are the original's.
     seeded = False
@@ -328,8 +330,9 @@ def _on_lazy(original: Any) -> Any:
             number = numbers.get((id(self), mode))
             if number is not None:
                 item = item_of(image)
-                if item is not None and not (_tracing.seeded and number in _tracing.drawing):
-                    leaf = Leaf(number, item, lambda: original(self, image_of(item, mode)))
+                guard = _tracing.guards[number]
+                if item is not None and not (_tracing.seeded and number in _tracing.drawing) and guard.same():
+                    leaf = Leaf(number, item, lambda: guard.made(lambda: original(self, image_of(item, mode))))
                     if number in _tracing.drawing:
                         _tracing.undrawn.append(leaf)
                     return leaf
@@ -430,13 +433,13 @@ if hasattr(os, "register_at_fork"):
 class traced:
     """Within it, in this thread, the Composes of these numbers make leaves."""
 
-    def __init__(self, numbers: dict[tuple[int, str], int], drawing: frozenset[int] = frozenset()):
-        self.numbers, self.drawing = numbers, drawing
+    def __init__(self, numbers: dict[tuple[int, str], int], drawing: frozenset[int] = frozenset(), guards: Any = ()):
+        self.numbers, self.drawing, self.guards = numbers, drawing, guards
 
     def __enter__(self) -> None:
         patches.use()
         self.kept = dict(vars(_tracing))
-        vars(_tracing).update(numbers=self.numbers, drawing=self.drawing, undrawn=[], seeded=False)
+        vars(_tracing).update(numbers=self.numbers, drawing=self.drawing, guards=self.guards, undrawn=[], seeded=False)
 
     def __exit__(self, *error: object) -> None:
         vars(_tracing).clear()

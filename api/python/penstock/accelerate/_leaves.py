@@ -18,9 +18,11 @@ from torch.utils.data._utils.collate import default_collate
 from ..errors import SessionError
 from ..torch._chain import Chain, Unknown
 from ..torch._compile import Stages
+from ..torch._state import keeps_state
 from . import _compare, _functional, _lazy # noqa: F401: _functional adds to what is traced
 from ._plan import Work, as_value, askable, asked_ahead, capacity_of, compiles, pipeline_of, work_of
 from ._files import File
+from ._guard import Guard, guard_of
 from ._record import Recorded, chain_of, columns_of, source_of
 from ._report import Entry
 from ._search import calls_functions, composes_in
@@ -66,9 +68,13 @@ class Packed:
 class Traced:
     """A data set whose `__getitem__` is traced. In all else it is the data set."""
 
-    def __init__(self, dataset: Any, composes: list[tuple[Any, str]], drawing: frozenset[int]):
-        # Composes by place: in a spawned worker they have other addresses.
-        self.__dict__.update(_dataset=dataset, _composes=composes, _drawing=drawing, _numbers=None, _seen={}, _keys=set())
+    def __init__(self, dataset: Any, composes: list[tuple[Any, str]], rests: list[int], drawing: frozenset[int]):
+        # Composes by place: in a spawned worker they have other addresses. They are now as they were compiled, there, too; worker_init_fn comes later.
+        guards: dict[int, Guard] = {}
+        for (compose, _), rest in zip(composes, rests):
+            guards.setdefault(id(compose), guard_of(compose, rest))
+        self.__dict__.update(_dataset=dataset, _composes=composes, _rests=rests, _drawing=drawing, _numbers=None, _seen={}, _keys=set(),
+                             _guards=[guards[id(compose)] for compose, _ in composes])
 
     @property
     def __class__(self) -> Any: # type: ignore[override]
@@ -83,7 +89,7 @@ class Traced:
         setattr(self.__dict__["_dataset"], name, value)
 
     def __reduce__(self) -> Any:
-        return Traced, (self.__dict__["_dataset"], self.__dict__["_composes"], self.__dict__["_drawing"])
+        return Traced, tuple(self.__dict__[name] for name in ("_dataset", "_composes", "_rests", "_drawing"))
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         return self.__reduce__()
@@ -97,7 +103,7 @@ class Traced:
             known["_numbers"] = {(id(compose), mode): number for number, (compose, mode) in enumerate(known["_composes"])}
             if torch.utils.data.get_worker_info() is not None:
                 _lazy.patches.use() # until this process ends
-        with _lazy.traced(known["_numbers"], known["_drawing"]):
+        with _lazy.traced(known["_numbers"], known["_drawing"], known["_guards"]):
             sample = known["_dataset"][index]
         for leaf in leaves_in(sample):
             recorded = _lazy.recorded_in(leaf)
@@ -234,6 +240,8 @@ def leaf_plan_of(loader: DataLoader, why: str) -> LeafPlan:
             try:
                 work = work_of(compose, takes, lambda work: pipeline_of(source, work)) # noqa: B023: called at once
                 text = _text_of(work, source)
+                if state := keeps_state(*work.rest):
+                    raise Declined(f"{work.why}; it, or what stands behind it, {state}")
             except Declined as declined:
                 reasons.append(str(declined))
                 continue
@@ -278,7 +286,9 @@ class LeafIterator:
         self._loader, self._plan, self._entry, self._compared = loader, plan, entry, compared
         self._proxy = copy.copy(loader)
         drawing = frozenset(number for number, work in enumerate(plan.works) if work.draws or work.drew or work.rest)
-        self._proxy.__dict__.update(dataset=Traced(loader.dataset, plan.composes, drawing), collate_fn=Collected(loader.collate_fn),
+        traced = Traced(loader.dataset, plan.composes, [len(work.rest) for work in plan.works], drawing)
+        self._guards = traced.__dict__["_guards"]
+        self._proxy.__dict__.update(dataset=traced, collate_fn=Collected(loader.collate_fn),
                                     pin_memory=False)
         self._sessions: dict[Any, ItemSession | None] = {}
         self._failed = False
@@ -424,7 +434,8 @@ class LeafIterator:
         if work is None or not work.rest:
             return tensors
         chain, = work.outputs.values()
-        return [self._rest(as_value(tensor, chain), work) for tensor in tensors]
+        guard = self._guards[leaves.key]
+        return [guard.made(lambda: self._rest(as_value(tensor, chain), work)) for tensor in tensors] # noqa: B023: called at once
 
     @staticmethod
     def _rest(value: Any, work: Work) -> Any:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import os
 import re
+import types
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Callable, Sequence
 
 import torch
-import torchvision.transforms as v1
 from PIL import Image
 from torch.utils.data import BatchSampler, DataLoader
 from torch.utils.data._utils.collate import default_collate
@@ -19,7 +19,8 @@ from torch.utils.data.dataloader import _DatasetKind
 from ..errors import CompileError
 from ..program import Program
 from ..torch._chain import Chain
-from ..torch._compile import Stages, UnknownTransform, follow_transforms, named_chains, pipeline_text
+from ..torch._compile import Stages, UnknownTransform, follow_steps, named_chains, pipeline_text
+from ..torch._state import State, codes_in, keeps_state
 from ._session import PushedLoader
 from ._tables import OTHER_FORMATS, Declined, Source, Table, name_of, nothing, open_with, source_of, table_of
 
@@ -154,9 +155,22 @@ def plan_of(loader: DataLoader) -> Plan:
         raise Declined("its parts have different transforms")
     plain = loader.collate_fn is default_collate
     work = works[0]
+    if loader.num_workers and (state := keeps_state(*work.rest)):
+        raise Declined(f"{work.why}; it, or what stands behind it, {state}, and each worker has its own")
+    if loader.num_workers and looks_at_worker(loader.worker_init_fn):
+        raise Declined("worker_init_fn asks for the worker's data set")
     if plain and not work.rest and any(chain.kind == "image" for chain in work.outputs.values()):
         raise Declined("the transform's result is a Pillow image")
     return Plan(table, work, text_of(table, work), capacity_of(loader), plain)
+
+
+def looks_at_worker(function: Any) -> bool:
+    """True if a worker_init_fn may change what is the worker's own."""
+    return any({"get_worker_info", "_worker_info"} & set(code.co_names) for one in reached_by(function) for code in codes_in(one.__code__))
+
+
+def reached_by(function: Any) -> list[types.FunctionType]:
+    return [] if function is None else [one for one in State(function).met if isinstance(one, types.FunctionType)]
 
 
 def capacity_of(loader: DataLoader) -> int:
@@ -180,18 +194,14 @@ def work_of(transform: Any, takes: str, text: Callable[[Work], str]) -> Work:
     if transform is None:
         raise Declined("there is no transform: samples are Pillow images")
     parts = flat(transform)
-    try:
-        stages = follow_transforms(transform, takes)
+    steps, unknown = follow_steps(parts, takes)
+    if unknown is None:
+        stages = steps[-1] if steps else Stages("", Chain(grey=takes == "grey"))
         if not _fits(stages):
             raise Declined("the transform makes something else of images than images")
         return Work(stages, drew=any(map(_draws, parts)))
-    except UnknownTransform as unknown:
-        why = f"transform {unknown}"
-    for count in range(len(parts) - 1, 0, -1):
-        try:
-            stages = follow_transforms(v1.Compose(parts[:count]), takes)
-        except UnknownTransform:
-            continue
+    why = f"transform {unknown}"
+    for count, stages in reversed([*enumerate(steps, 1)]):
         work = Work(stages, parts[count:], why, any(map(_draws, parts[:count])))
         if isinstance(stages.result, Chain) and stages.result.stages and compiles(text(work)):
             return work

@@ -10,9 +10,13 @@ from typing import Any
 class Unknown(Exception):
     """This transform has no stages; the text says why. `transform` names it."""
 
+    #: The last one: a script's own `except Exception` may have caught it.
+    last: Unknown | None = None
+
     def __init__(self, reason: str, transform: str = ""):
         super().__init__(reason)
         self.reason, self.transform = reason, transform
+        Unknown.last = self
 
 
 @dataclass(frozen=True)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Callable, Mapping
+from typing import Any, Callable, Mapping, Sequence
 
 from ..errors import PenstockError
 from ._chain import Chain, Unknown
-from ._follow import Follower, recording
+from ._follow import Follower, mapped, recording
 
 
 class UnknownTransform(PenstockError):
@@ -40,6 +40,21 @@ def follow_transforms(transform: Callable[[Any], Any], takes: str = "image") -> 
     except Unknown as unknown:
         raise UnknownTransform(unknown.transform, unknown.reason) from unknown
     return Stages(follower.names.text(), result)
+
+
+def follow_steps(parts: Sequence[Any], takes: str = "image") -> tuple[list[Stages], UnknownTransform | None]:
+    """The stages of the first part, of the first two and so on, as far as they are known, and what is wrong with the part behind them. Each is
+    followed once: one that does something else each time is not asked again, until it seems not to."""
+    follower, steps = Follower(), []
+    value: Any = Chain(grey=True) if takes == "grey" else Chain(kind=takes)
+    try:
+        with recording(follower):
+            for part in parts:
+                value = mapped(lambda one: follower.result(part, one), value) # noqa: B023: called at once
+                steps.append(Stages(follower.names.text(), value))
+    except Unknown as unknown:
+        return steps, UnknownTransform(unknown.transform, unknown.reason)
+    return steps, None
 
 
 def named_chains(result: Any, name: str = "image") -> dict[str, Chain]:

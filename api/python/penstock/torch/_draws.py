@@ -64,6 +64,15 @@ class Drawn:
     def __eq__(self, other: object) -> bool:
         raise Unknown("asks whether a number that it drew equals another")
 
+    __ne__ = __eq__
+
+    @property
+    def __class__(self) -> Any: # type: ignore[override]
+        raise Unknown("asks what a number that it drew is")
+
+    def __getattr__(self, name: str) -> Any:
+        raise Unknown(f"asks a number that it drew for its `{name}`")
+
     __hash__ = None # type: ignore[assignment]
 
     def item(self) -> Drawn:
@@ -76,11 +85,13 @@ class Drawn:
         raise Unknown("computes with a number that it drew in a way that cannot be followed")
 
     __float__ = __int__ = __index__ = __bool__ = __pow__ = __rpow__ = __rtruediv__ = __mod__ = __floordiv__ = _elsewhere
-    __array__ = __round__ = __abs__ = __len__ = __iter__ = _elsewhere
+    __array__ = __round__ = __abs__ = __len__ = __iter__ = __trunc__ = __floor__ = __ceil__ = __divmod__ = __rdivmod__ = _elsewhere
+    __rmod__ = __rfloordiv__ = __complex__ = __str__ = __repr__ = __format__ = __contains__ = __pos__ = __reduce_ex__ = _elsewhere
+    __and__ = __or__ = __xor__ = __rand__ = __ror__ = __rxor__ = __invert__ = __setitem__ = __dir__ = _elsewhere
 
 
 def constant(value: Any) -> float:
-    if isinstance(value, Drawn):
+    if type(value) is Drawn:
         raise Unknown("computes with two numbers that it drew")
     return float(value)
 
@@ -140,9 +151,15 @@ class Ways:
             yield self.probability, result
 
 
+#: Functions that set or give the state of a generator.
+SOWN = [(random, "seed"), (random, "getstate"), (random, "setstate"), (numpy.random, "seed"), (numpy.random, "get_state"), (numpy.random, "set_state"),
+        *((place, name) for place in (torch, torch.random) for name in ("manual_seed", "seed", "get_rng_state", "set_rng_state"))]
+_python, _array, _tensors = random.getstate, numpy.random.get_state, torch.get_rng_state
+
+
 def _states() -> tuple[Any, ...]:
-    kind, keys, *rest = numpy.random.get_state()
-    return random.getstate(), (kind, keys.tobytes(), *rest), torch.get_rng_state().numpy().tobytes()
+    kind, keys, *rest = _array()
+    return _python(), (kind, keys.tobytes(), *rest), _tensors().numpy().tobytes()
 
 
 @contextlib.contextmanager
@@ -150,15 +167,19 @@ def watched(ways: Ways) -> Iterator[None]:
     """The generators' functions give numbers of `ways`. Draws that are none of theirs are an Unknown; the generators are
     left as they were."""
     def no_size(*size: Any, **options: Any) -> Drawn:
-        if size not in ((), (1,), ((1,),), ([1],)):
+        if size not in ((), (1,), ((1,),), ([1],)) or options:
             raise Unknown("draws several numbers at once")
         return ways.draw()
 
     def uniform(low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Drawn:
         return ways.draw(low, high) if size is None else no_size(2)
+
+    def sown(*arguments: Any, **options: Any) -> Any:
+        raise Unknown("seeds a random generator, or asks for its state")
     places = [(random, "random", lambda: ways.draw()), (random, "uniform", lambda a, b: ways.draw(a, b)),
               (numpy.random, "rand", no_size), (numpy.random, "random", no_size),
               (numpy.random, "random_sample", no_size), (numpy.random, "uniform", uniform), (torch, "rand", no_size)]
+    places += [(place, name, sown) for place, name in SOWN]
     kept = [getattr(place, name) for place, name, _ in places]
     before = _states()
     python, array, tensors = random.getstate(), numpy.random.get_state(), torch.get_rng_state()

@@ -19,41 +19,41 @@ from PIL import Image, ImageFilter
 from . import _known
 from ._chain import Chain, Declarations, Unknown, one_of, span
 from ._draws import Drawn, Ways, watched
+from ._state import State
 
 _tracing = threading.Lock() # of the classes that are replaced while it is held
 
 
 class Picture(Image.Image):
-    """An image of which nothing is known but what was done to it."""
+    """An image of which nothing is known but what was done to it. What is not listed here is an Unknown, never a default."""
+
+    #: What may be asked for; `__class__` has an answer of its own.
+    KNOWN = frozenset(("mode", "copy", "convert", "filter", "point", "transpose", "crop", "resize", "getbands", "chain", "follower", "_then"))
 
     def __init__(self, chain: Chain, follower: Follower):
-        super().__init__()
-        self.chain, self.follower = chain, follower
-        self._mode = "L" if chain.grey else "RGB"
+        object.__setattr__(self, "chain", chain)
+        object.__setattr__(self, "follower", follower)
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in Picture.KNOWN:
+            return object.__getattribute__(self, name)
+        if name == "__class__": # of what `convert` gives
+            return Image.Image
+        raise Unknown(NOT_PICTURES.get(name, f"uses Pillow's {name}"))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise Unknown(f"sets `{name}` of the image")
 
     def _then(self, *stages: str, **changes: Any) -> Picture:
         return Picture(self.chain.then(*stages, **changes), self.follower)
 
-    # Pillow has `mode` and `size` as attributes in some versions and as properties in others.
+    # Pillow has `mode` as an attribute in some versions and as a property in others.
     @property
     def mode(self) -> str: # type: ignore[override]
-        return self._mode
+        return "L" if self.chain.grey else "RGB"
 
-    @mode.setter
-    def mode(self, value: str) -> None:
-        self._mode = value
-
-    @property
-    def size(self) -> Any: # type: ignore[override]
-        raise Unknown("asks for the size of the image")
-
-    width = height = size # type: ignore[assignment]
-
-    def load(self, *arguments: Any) -> Any:
-        raise Unknown("reads the pixels of the image")
-
-    tobytes = getdata = getpixel = histogram = __array__ = load # type: ignore[assignment]
-    __array_interface__ = property(load)
+    def getbands(self) -> tuple[str, ...]:
+        return tuple(self.mode)
 
     def __getitem__(self, key: Any) -> Any:
         raise Unknown("takes something else than an image")
@@ -62,36 +62,38 @@ class Picture(Image.Image):
         return self
 
     def convert(self, mode: str | None = None, *arguments: Any, **options: Any) -> Picture: # type: ignore[override]
-        if mode == self._mode and not arguments and not options:
+        if arguments or options:
+            raise Unknown("converts by a matrix, dither or palette")
+        if mode == self.mode:
             return self
-        if mode == "RGB" and not options: # of three equal channels
+        if mode == "RGB": # of three equal channels
             return self._then(grey=False)
-        if mode == "L" and not options:
+        if mode == "L":
             return self._then("grayscale", grey=True)
         raise Unknown(f"converts to mode {mode}")
 
     def filter(self, filter: Any) -> Picture: # noqa: A002
         filter = filter() if isinstance(filter, type) else filter
-        if isinstance(filter, ImageFilter.GaussianBlur):
+        if type(filter) is ImageFilter.GaussianBlur and list(vars(filter)) == ["radius"]:
             radius = filter.radius
-            low, high = radius.range() if isinstance(radius, Drawn) else (float(radius),) * 2
+            low, high = radius.range() if type(radius) is Drawn else (float(radius),) * 2
             if not 0.0 <= low <= high <= 30.0:
                 raise Unknown(f"blurs by a radius from {low} to {high}")
             most = 1 + int((math.sqrt(4 * high * high + 1) - 1) / 2)
             return self._then(f"random_pillow_blur({span(low, high)}, {most})")
-        if isinstance(filter, ImageFilter.SMOOTH):
+        if type(filter) is ImageFilter.SMOOTH and not vars(filter):
             return self._then("smooth")
         raise Unknown(f"uses Pillow's filter {type(filter).__name__}")
 
     def point(self, lut: Any, mode: Any = None) -> Picture:
-        if mode is not None:
-            raise Unknown("uses Pillow's point with a mode")
-        values = [lut(i) for i in range(256)] if callable(lut) else list(lut)
-        if any(isinstance(value, Drawn) for value in values):
-            raise Unknown("uses Pillow's point with numbers that it drew")
-        if len(values) not in (256, 768) or values != values[:256] * (len(values) // 256):
+        if mode is not None or isinstance(lut, Image.ImagePointHandler):
+            raise Unknown("uses Pillow's point with a mode, or a handler")
+        # Pillow itself says what it makes of numbers that are none of a byte's.
+        ramp = Image.frombytes("L", (256, 1), bytes(range(256)))
+        tables = [channel.tobytes() for channel in Image.merge(self.mode, [ramp] * len(self.mode)).point(lut).split()]
+        if tables.count(tables[0]) != len(tables):
             raise Unknown("uses Pillow's point with a table for each channel")
-        cut = [min(max(int(value), 0), 255) for value in values[:256]]
+        cut = list(tables[0])
         for t in range(257):
             if cut == [i if i < t else 255 - i for i in range(256)]:
                 return self._then(f"solarize({t})" if t else "invert")
@@ -117,39 +119,70 @@ class Picture(Image.Image):
         call = self.follower.names.helper("resized") if _known.resizes_tall_images_down_first(name) else "resize"
         return self._then(f"{call}({height}, {width}, filter = {name})")
 
-    def __getattribute__(self, name: str) -> Any:
-        if name in ("im", "rotate", "transform", "paste", "putpixel", "split", "quantize", "thumbnail", "effect_spread",
-                    "reduce", "getbbox", "getchannel", "putalpha", "getextrema", "entropy", "save", "show", "draft"):
-            raise Unknown(f"uses Pillow's {name}" if name != "im" else "reads the pixels of the image")
-        return super().__getattribute__(name)
+
+#: Reasons of some attributes, in words.
+NOT_PICTURES = {name: "asks for the size of the image" for name in ("size", "width", "height")} | {name: "reads the pixels of the image" for name in (
+    "load", "tobytes", "getdata", "getpixel", "histogram", "im", "__array__", "__array_interface__", "__array_struct__", "__arrow_c_array__")}
+
+
+def _closed(cls: type, model: type, kept: frozenset[str], reason: str) -> None:
+    """Each operator and protocol that a class offers is an Unknown in its stand-in."""
+    def refuse(name: str) -> Any:
+        def call(self: Any, *arguments: Any, **options: Any) -> Any:
+            raise Unknown(reason.format(name))
+        return call
+    for name in {*dir(model), *OPERATORS} - kept:
+        if name.startswith("__") and name.endswith("__"):
+            setattr(cls, name, refuse(name))
+
+
+#: Operators that a class has by default, or an answer of its own.
+OPERATORS = ("__len__", "__bool__", "__iter__", "__contains__", "__eq__", "__ne__", "__hash__", "__str__", "__repr__", "__format__", "__reduce_ex__",
+             "__copy__", "__deepcopy__", "__dir__", "__array__", "__array_interface__", "__index__", "__float__", "__int__", "__enter__", "__exit__")
+MADE = frozenset(("__class__", "__new__", "__init__", "__init_subclass__", "__subclasshook__", "__getattribute__", "__getattr__", "__setattr__",
+                  "__dict__", "__doc__", "__module__", "__weakref__", "__annotations__", "__torch_function__", "__torch_dispatch__", "__slots__",
+                  "__static_attributes__", "__firstlineno__", "__annotate__", "__annotate_func__", "__annotations_cache__", "__abstractmethods__"))
+_closed(Picture, Image.Image, MADE | {"__getitem__", "__bool__", "__len__", "__iter__"}, "uses Pillow's {}")
 
 
 def _whole(value: Any) -> int:
-    if isinstance(value, Drawn) or value is None or int(value) != value:
+    if type(value) is Drawn or value is None or int(value) != value:
         raise Unknown("cuts or resizes by numbers that it computes")
     return int(value)
 
 
-class Tensor:
-    """A tensor of which nothing is known but what was done to it."""
+class Tensor(torch.Tensor):
+    """A tensor of which nothing is known but what was done to it. It is one for `isinstance`; all else is an Unknown."""
+
+    @staticmethod
+    def __new__(cls: type, chain: Chain) -> Any:
+        made = torch.Tensor._make_subclass(cls, torch.empty(0, dtype=torch.uint8 if chain.kind == "bytes" else torch.float32))
+        object.__setattr__(made, "chain", chain)
+        return made
 
     def __init__(self, chain: Chain):
-        self.chain = chain
+        pass
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
+    def __getattribute__(self, name: str) -> Any:
+        if name in ("chain", "__torch_function__", "__torch_dispatch__"): # which torch itself asks for
+            return object.__getattribute__(self, name)
+        if name == "__class__": # it may be one of torchvision's
+            raise Unknown("asks what a tensor is")
         raise Unknown(f"computes on a tensor (`{name}`)")
 
-    def _computed(self, *arguments: Any) -> Any:
-        raise Unknown("computes on a tensor")
-
-    __add__ = __sub__ = __mul__ = __truediv__ = __neg__ = __pow__ = __getitem__ = __len__ = __iter__ = _computed
-    __radd__ = __rsub__ = __rmul__ = __lt__ = __gt__ = __le__ = __ge__ = __array__ = __float__ = _computed
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise Unknown(f"computes on a tensor (`{name}`)")
 
     @classmethod
     def __torch_function__(cls, function: Any, types: Any, arguments: Any = (), options: Any = None) -> Any:
         raise Unknown(f"computes on a tensor (`{getattr(function, '__name__', function)}`)")
+
+
+_closed(Tensor, torch.Tensor, MADE, "computes on a tensor")
+
+
+def _is_stand_in(value: Any) -> bool:
+    return issubclass(type(value), (Picture, Tensor)) # isinstance would ask for its __class__
 
 
 def _library(cls: type) -> str | None:
@@ -164,6 +197,15 @@ def _library(cls: type) -> str | None:
         if set(vars(base)) - plain:
             return None
     return None
+
+
+def _replaced_in(t: Any) -> bool:
+    """True if an object of torchvision's does something else than its class."""
+    own = vars(t) if hasattr(t, "__dict__") else {}
+    if any(own.get(name) for name in ("_forward_hooks", "_forward_pre_hooks")) or "get_params" in own:
+        return True
+    called = [own.get("forward"), *(getattr(type(t), name, None) for name in ("forward", "get_params", "transform", "_transform"))]
+    return any(not str(getattr(one, "__module__", None) or "torch").startswith("torch") for one in called if one is not None)
 
 
 def _path(t: Any) -> str:
@@ -189,6 +231,8 @@ class Follower:
         """The same, where a result may be a list, tuple or dict of chains."""
         try:
             name = _library(type(t))
+            if name is not None and _replaced_in(t):
+                raise Unknown("has a function or hook of the script's own in the place of torchvision's")
             if name is not None:
                 return self.library(name, t, chain)
             if not callable(t):
@@ -208,7 +252,7 @@ class Follower:
         if name in ("Compose", "Sequential"):
             value: Any = chain
             for part in getattr(t, "transforms", t):
-                value = _mapped(lambda one: self.result(part, one), value)
+                value = mapped(lambda one: self.result(part, one), value)
             return value
         if name not in _known.TABLE:
             raise Unknown(_known.NONE.get(name, "is not known"))
@@ -219,20 +263,34 @@ class Follower:
         """Calls it, as often as there are ways that its draws may take."""
         def once() -> Any:
             value = Picture(chain, self) if chain.kind == "image" else Tensor(chain)
+            Unknown.last = None
             try:
-                return _unwrapped(t(value))
+                result = _unwrapped(t(value))
             except Unknown:
                 raise
             except Exception as error: # of the script's own
-                raise Unknown(f"does not run on an image that records: {type(error).__name__}: {error}") from error
+                if Unknown.last is None:
+                    raise Unknown(f"does not run on an image that records: {type(error).__name__}: {error}") from error
+            if Unknown.last is not None: # and the script's own code has caught it
+                raise Unknown.last
+            return result
+        state = State(t)
+        if state.reasons:
+            raise Unknown(state.reasons[0])
         ways = Ways()
-        with watched(ways), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            found = list(ways.all(once))
-            again = Ways()
-        with watched(again):
-            if list(again.all(once)) != found:
-                raise Unknown("does something else each time")
+        try:
+            with watched(ways), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                found = list(ways.all(once))
+            for again in (Ways(), Ways(), Ways(), Ways()):
+                with watched(again), warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    if list(again.all(once)) != found:
+                        raise Unknown("does something else each time")
+            if not state.same():
+                raise Unknown("changes what it keeps")
+        finally:
+            state.restore()
         if len(found) == 1:
             return found[0][1]
         if not all(isinstance(end, Chain) and (end.kind, end.grey) == (found[0][1].kind, found[0][1].grey)
@@ -242,17 +300,17 @@ class Follower:
                           grey=found[0][1].grey)
 
 
-def _mapped(function: Any, value: Any) -> Any:
+def mapped(function: Any, value: Any) -> Any:
     """The function of each chain in a structure."""
     if isinstance(value, Chain):
         return function(value)
     if isinstance(value, dict):
-        return {key: _mapped(function, inner) for key, inner in value.items()}
-    return type(value)(_mapped(function, inner) for inner in value)
+        return {key: mapped(function, inner) for key, inner in value.items()}
+    return type(value)(mapped(function, inner) for inner in value)
 
 
 def _unwrapped(value: Any) -> Any:
-    if isinstance(value, (Picture, Tensor)):
+    if _is_stand_in(value):
         return value.chain
     if isinstance(value, (list, tuple)) and not hasattr(value, "_fields") and value:
         return type(value)(_unwrapped(inner) for inner in value)
@@ -262,7 +320,7 @@ def _unwrapped(value: Any) -> Any:
 
 
 def _wrapped(value: Any, follower: Follower) -> Any:
-    return _mapped(lambda chain: Picture(chain, follower) if chain.kind == "image" else Tensor(chain), value)
+    return mapped(lambda chain: Picture(chain, follower) if chain.kind == "image" else Tensor(chain), value)
 
 
 @contextlib.contextmanager
@@ -270,7 +328,7 @@ def recording(follower: Follower) -> Iterator[None]:
     """Transforms that are called on a Picture or Tensor record. Others run as they do."""
     def replaced(original: Any) -> Any:
         def call(self: Any, *arguments: Any, **options: Any) -> Any:
-            if len(arguments) == 1 and not options and isinstance(arguments[0], (Picture, Tensor)) and (
+            if len(arguments) == 1 and not options and _is_stand_in(arguments[0]) and (
                     _library(type(self)) or not isinstance(self, torch.nn.Module)):
                 # A class of the script's own comes here through super().__call__.
                 chain = arguments[0].chain
