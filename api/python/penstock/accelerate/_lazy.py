@@ -12,6 +12,7 @@ import io
 import os
 import random
 import threading
+from dataclasses import replace
 from typing import Any, Callable
 
 import numpy
@@ -79,13 +80,14 @@ def image_of(item: Any, mode: str) -> Image.Image:
 class LazyImage(Image.Image):
     """A recorded image. It becomes a real one as soon as anything but its size or mode is asked for."""
 
-    def __init__(self, recorded: Recorded):
-        self.__dict__.update(_recorded=recorded)
+    def __init__(self, recorded: Recorded, shared: numpy.ndarray | None = None):
+        """`shared`: the array whose memory the image has, and whoever writes to the array changes the image."""
+        self.__dict__.update(_recorded=recorded, _shared=shared)
 
     def __getattribute__(self, name: str) -> Any:
         if name in ("__class__", "__dict__", "__enter__", "__exit__", "close"):
             return object.__getattribute__(self, name)
-        recorded = recorded_of(self)
+        recorded = self.__dict__["_recorded"]
         if name == "mode":
             return recorded.mode
         if name in ("size", "width", "height"):
@@ -102,6 +104,22 @@ class LazyImage(Image.Image):
 
     __hash__ = None # type: ignore[assignment] # as Pillow's
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        look(self)
+        setattr(self, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        look(self)
+        delattr(self, name)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        look(self)
+        return self.__reduce_ex__(protocol)
+
+    def __repr__(self) -> str:
+        look(self)
+        return repr(self)
+
     def __enter__(self) -> Any:
         return self
 
@@ -113,7 +131,10 @@ class LazyImage(Image.Image):
 
 
 def recorded_of(image: LazyImage) -> Recorded:
-    return object.__getattribute__(image, "__dict__")["_recorded"]
+    """What is recorded of an image now: an array that it shares is as it is at this moment."""
+    known = object.__getattribute__(image, "__dict__")
+    shared = known["_shared"]
+    return known["_recorded"] if shared is None else replace(known["_recorded"], item=shared.copy())
 
 
 def tracing() -> bool:
@@ -122,7 +143,8 @@ def tracing() -> bool:
 
 def look(image: LazyImage) -> None:
     """Makes it the image that it stands for."""
-    found = made(recorded_of(image))
+    shared = image.__dict__["_shared"]
+    found = made(recorded_of(image)) if shared is None else _fromarray(shared)
     image.__dict__.clear()
     image.__dict__.update(found.__dict__)
     object.__setattr__(image, "__class__", Image.Image)
@@ -225,8 +247,10 @@ def _lazily_converted(self: Any, mode: str | None = None, *arguments: Any, **opt
 def _lazily_from_array(array: Any, *arguments: Any, **options: Any) -> Any:
     if _tracing.numbers is not None and not arguments and not options and isinstance(array, numpy.ndarray) and (
             array.dtype == numpy.uint8 and array.shape[2:] in ((), (3,)) and 0 < array.nbytes <= PIXELS and array.ndim > 1):
-        # A copy, as it may be written to.
-        return LazyImage(Recorded.of(array.copy(), "L" if array.ndim == 2 else "RGB", (array.shape[1], array.shape[0])))
+        mode, size = "L" if array.ndim == 2 else "RGB", (array.shape[1], array.shape[0])
+        if mode == "L" and array.flags.c_contiguous: # Pillow has the memory itself
+            return LazyImage(Recorded.of(array, mode, size), array)
+        return LazyImage(Recorded.of(array.copy(), mode, size)) # as it may be written to
     return _fromarray(array, *arguments, **options)
 
 
@@ -275,11 +299,12 @@ def _forward(name: str) -> Any:
     return call
 
 
-for _name in ("add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "rtruediv", "floordiv", "mod", "pow", "rpow", "neg", "pos", "abs",
-              "matmul", "rmatmul", "and", "or", "xor", "invert", "eq", "ne", "lt", "le", "gt", "ge", "getitem", "setitem", "len", "iter",
-              "contains", "bool", "float", "int", "index", "iadd", "isub", "imul", "itruediv", "array", "repr", "format", "deepcopy",
-              "dlpack", "dlpack_device"):
-    setattr(Leaf, f"__{_name}__", _forward(f"__{_name}__"))
+#: What Leaf has of its own.
+OWN = set(vars(Leaf)) | {"__new__", "__getattribute__", "__hash__", "__dir__", "__init_subclass__", "__subclasshook__", "__getstate__", "__reduce__",
+                         "__weakref__", "__dict__", "__torch_dispatch__", "__slots__", "__sizeof__", "__delattr__"}
+for _name in {*dir(torch.Tensor), "__iadd__", "__isub__", "__imul__", "__itruediv__", "__format__", "__repr__", "__str__"} - OWN:
+    if _name.startswith("__") and callable(getattr(torch.Tensor, _name, None)):
+        setattr(Leaf, _name, _forward(_name))
 Leaf.__hash__ = object.__hash__ # type: ignore[method-assign]
 
 

@@ -202,10 +202,10 @@ def _library(cls: type) -> str | None:
 def _replaced_in(t: Any) -> bool:
     """True if an object of torchvision's does something else than its class."""
     own = vars(t) if hasattr(t, "__dict__") else {}
-    if any(own.get(name) for name in ("_forward_hooks", "_forward_pre_hooks")) or "get_params" in own:
+    called = ("forward", "get_params", "transform", "_transform")
+    if any(own.get(name) for name in ("_forward_hooks", "_forward_pre_hooks")) or not own.keys().isdisjoint(called):
         return True
-    called = [own.get("forward"), *(getattr(type(t), name, None) for name in ("forward", "get_params", "transform", "_transform"))]
-    return any(not str(getattr(one, "__module__", None) or "torch").startswith("torch") for one in called if one is not None)
+    return any(not str(getattr(getattr(type(t), name, None), "__module__", None) or "torch").startswith("torch") for name in called)
 
 
 def _path(t: Any) -> str:

@@ -50,7 +50,9 @@ BUILTINS = {"id", "hash", "open", "input", "eval", "exec", "globals", "vars", "_
 ASIDE = {"__init__", "__new__", "__repr__", "__str__", "__del__", "__init_subclass__", "__class_getitem__", "__getstate__", "__setstate__", "__reduce__",
          "__reduce_ex__", "__getnewargs__"}
 #: What PyTorch's modules keep beside a script's attributes.
-MODULES_OWN = frozenset(vars(torch.nn.Module())) - {"_parameters", "_buffers", "_modules", "training"}
+MODULES_OWN = frozenset(vars(torch.nn.Module()))
+#: And what it keeps of a script's, which is mostly nothing.
+PARTS_OF_MODULES = ("_parameters", "_buffers", "_modules")
 #: Modules that are not looked into: Python's, as far as they are known, and OpenCV, whose generator nobody sees.
 STANDARD = frozenset(getattr(sys, "stdlib_module_names", ())) | {"cv2", "os", "secrets", "time", "datetime", "uuid", "threading"}
 #: Objects that are looked at.
@@ -72,6 +74,8 @@ class State:
         #: Reasons that it cannot be followed, and those of them that are about what it keeps.
         self.reasons: list[str] = []
         self.keeps: list[str] = []
+        #: Its code changes arguments, and there is something that could be one.
+        self.changes_arguments = self.has_contents = False
         self._light, self._seen, self._names = light, set(), set() # type: ignore[var-annotated]
         self._classes: list[type] = []
         #: All that was met; were it not kept, an id might be another's.
@@ -91,7 +95,8 @@ class State:
                 self.met.append(value)
                 pending += self._inner(value)
             if not pending: # methods count where any code names them
-                pending += [method for cls in self._classes for method in self._methods(cls) if id(method) not in self._seen]
+                pending += [method for cls in self._classes for method in self._methods(cls)
+                            if id(method) not in self._seen and not isinstance(method, FIXED)]
 
     def _inner(self, value: Any) -> Iterable[Any]:
         if any(value is one for one in GLOBAL):
@@ -131,7 +136,7 @@ class State:
 
     def _tensor(self, value: torch.Tensor) -> Iterable[Any]:
         cloned = value.detach().clone() if not self._light and value.numel() < 1 << 22 else None
-        version = value._version
+        version, self.has_contents = value._version, True
 
         def put(owner: torch.Tensor, _: Any) -> None:
             if cloned is not None:
@@ -140,6 +145,7 @@ class State:
         return ()
 
     def _array(self, value: numpy.ndarray) -> Iterable[Any]:
+        self.has_contents = True
         if value.nbytes <= (4096 if self._light else 1 << 24) and not value.dtype.hasobject:
             shape = value.shape
             self._keep(value, numpy.ndarray.tobytes, value.tobytes(), lambda owner, copy: numpy.copyto(
@@ -152,16 +158,16 @@ class State:
         for kind, contents in CONTAINERS:
             if isinstance(value, kind):
                 plain = False
-                if not self._light or len(value) <= 64:
-                    self._keep(value, contents.read, contents.read(value), contents.put)
+                self.has_contents |= contents.put is not nothing
+                if contents.put is not nothing and (not self._light or len(value) <= 64):
+                    self._keep(value, contents.read, contents.copied(value), contents.put)
                 found += contents.inner(value)
-        attributes = getattr(value, "__dict__", None)
+        attributes = None if type(value) is collections.OrderedDict else getattr(value, "__dict__", None)
         slots = [name for cls in type(value).__mro__ for name in slots_of(cls)]
         if isinstance(attributes, dict):
             skipped = MODULES_OWN if isinstance(value, torch.nn.Module) else frozenset()
-            own = {name: inner for name, inner in attributes.items() if name not in skipped}
-            self._keep(value, (lambda owner: {k: v for k, v in vars(owner).items() if k not in skipped}) if skipped else vars, own, put_attributes(skipped))
-            found += own.values()
+            self._keep(value, vars, dict(attributes), put_attributes)
+            found += [inner for name, inner in attributes.items() if name not in skipped or name in PARTS_OF_MODULES and inner]
         if slots:
             self._keep(value, lambda owner: slot_values(owner, slots), slot_values(value, slots), put_slots)
             found += slot_values(value, slots).values()
@@ -201,7 +207,7 @@ class State:
         if is_stateless(value):
             return ()
         found: list[Any] = [*(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values(), *vars(value).values()]
-        self._keep(value, vars, dict(vars(value)), put_attributes(frozenset()))
+        self._keep(value, vars, dict(vars(value)), put_attributes)
         for cell in value.__closure__ or ():
             self._keep(cell, contents_of, contents_of(cell), put_contents)
             found.append(contents_of(cell))
@@ -209,8 +215,10 @@ class State:
         for code in codes_in(value.__code__):
             named.update(code.co_names)
             steps = list(dis.get_instructions(code))
-            if any(changes(steps, i, code) for i in range(len(steps))):
+            found_changes = {changes(steps, i, code) for i in range(len(steps))}
+            if OTHERS in found_changes:
                 self.keeps.append("changes what it keeps")
+            self.changes_arguments |= ARGUMENTS in found_changes
             for step in steps:
                 if step.opname in ("LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL"):
                     names.add(step.argval)
@@ -262,9 +270,10 @@ class State:
 
 class Contents(typing.NamedTuple):
     """How the contents of a container are copied, put back, and followed."""
-    read: Callable[[Any], Any]
+    copied: Callable[[Any], Any]
     put: Callable[[Any, Any], None]
     inner: Callable[[Any], Iterable[Any]]
+    read: Callable[[Any], Any] = lambda value: value
 
 
 def inner_of(values: Any) -> Iterable[Any]:
@@ -279,11 +288,15 @@ def _refilled(add: str) -> Callable[[Any, Any], None]:
     return put
 
 
+def nothing(owner: Any, copy: Any) -> None:
+    """Of what cannot change."""
+
+
 CONTAINERS: list[tuple[type, Contents]] = [
     (dict, Contents(dict, _refilled("update"), lambda value: [*inner_of(value.keys()), *inner_of(value.values())])),
     (list, Contents(list, _refilled("extend"), inner_of)), (set, Contents(set, _refilled("update"), inner_of)),
     (collections.deque, Contents(collections.deque, _refilled("extend"), inner_of)), (bytearray, Contents(bytes, _refilled("extend"), lambda value: ())),
-    (tuple, Contents(lambda value: (), lambda owner, copy: None, inner_of)), (frozenset, Contents(lambda value: (), lambda owner, copy: None, inner_of))]
+    (tuple, Contents(tuple, nothing, inner_of)), (frozenset, Contents(frozenset, nothing, inner_of))]
 #: Values of a fixed number of parts.
 PARTS: list[tuple[Any, Callable[[Any], Iterable[Any]]]] = [
     (types.MethodType, lambda value: (value.__self__, value.__func__)), ((staticmethod, classmethod), lambda value: (value.__func__,)),
@@ -294,7 +307,7 @@ PARTS: list[tuple[Any, Callable[[Any], Iterable[Any]]]] = [
 
 def is_opaque(cls: type) -> bool:
     """True for classes that are not written in Python, but for containers."""
-    return not cls.__flags__ & 1 << 9 and cls is not object and not issubclass(cls, tuple(kind for kind, _ in CONTAINERS))
+    return not cls.__flags__ & 1 << 9 and cls not in (object, types.SimpleNamespace) and not issubclass(cls, tuple(kind for kind, _ in CONTAINERS))
 
 
 def slots_of(cls: type) -> list[str]:
@@ -311,12 +324,10 @@ def put_slots(owner: Any, copy: dict[str, Any]) -> None:
         object.__setattr__(owner, name, value)
 
 
-def put_attributes(skipped: frozenset[str]) -> Callable[[Any, Any], None]:
-    def put(owner: Any, copy: dict[str, Any]) -> None:
-        for name in [name for name in vars(owner) if name not in copy and name not in skipped]:
-            del vars(owner)[name]
-        vars(owner).update(copy)
-    return put
+def put_attributes(owner: Any, copy: dict[str, Any]) -> None:
+    for name in [name for name in vars(owner) if name not in copy]:
+        del vars(owner)[name]
+    vars(owner).update(copy)
 
 
 def put_class(owner: type, copy: dict[str, Any]) -> None:
@@ -352,18 +363,30 @@ def codes_in(code: types.CodeType) -> Iterator[types.CodeType]:
 CHANGING = {"append", "appendleft", "extend", "insert", "pop", "popleft", "popitem", "setdefault", "update", "clear", "remove", "discard", "add"}
 
 
-def changes(steps: list[dis.Instruction], i: int, code: types.CodeType) -> bool:
-    """True if an instruction changes something that outlives the call, as far as one can see it: attributes, variables of others, and their elements."""
+#: What an instruction changes: nothing that outlives the call, an argument, or more.
+OTHERS, ARGUMENTS = "others", "arguments"
+
+
+def changes(steps: list[dis.Instruction], i: int, code: types.CodeType) -> str:
+    """What an instruction changes, as far as one can see it: attributes, variables of others, and their elements."""
     step, name = steps[i], str(steps[i].argval)
-    before = [one.opname for one in steps[max(0, i - 4):i]][::-1] + [""] * 4
-    others = ("LOAD_ATTR", "LOAD_DEREF", "LOAD_GLOBAL")
+    before = [_loads(one, code) for one in steps[max(0, i - 4):i]][::-1] + [""] * 4
     if step.opname in ("STORE_ATTR", "STORE_GLOBAL") or step.opname == "STORE_DEREF" and name in code.co_freevars:
-        return True
+        return OTHERS
     if step.opname in ("LOAD_METHOD", "LOAD_ATTR") and (name in CHANGING or name.endswith("_") and not name.endswith("__")):
-        return before[0] in others[:2]
+        return before[0] if steps[i - 1].opname != "LOAD_GLOBAL" else ""
     if step.opname == "STORE_SUBSCR":
-        return before[0].startswith("LOAD_") and before[1] in others
-    return step.opname == "BINARY_SUBSCR" and before[0] in ("COPY", "DUP_TOP_TWO") and any(one in others for one in before[1:])
+        return before[1] if steps[i - 1].opname.startswith("LOAD_") else ""
+    if step.opname == "BINARY_SUBSCR" and steps[i - 1].opname in ("COPY", "DUP_TOP_TWO"):
+        return OTHERS if OTHERS in before else ARGUMENTS if ARGUMENTS in before else ""
+    return ""
+
+
+def _loads(step: dis.Instruction, code: types.CodeType) -> str:
+    if step.opname in ("LOAD_ATTR", "LOAD_DEREF", "LOAD_GLOBAL"):
+        return OTHERS
+    arguments = code.co_varnames[:code.co_argcount + code.co_kwonlyargcount]
+    return ARGUMENTS if step.opname == "LOAD_FAST" and step.argval in arguments else ""
 
 
 def is_standard(module: types.ModuleType) -> bool:
@@ -372,5 +395,9 @@ def is_standard(module: types.ModuleType) -> bool:
 
 def keeps_state(*transforms: Any) -> str:
     """How transforms that nobody has run keep something from one image to the next; "" where they seem not to."""
-    keeps = State(*transforms).keeps
-    return keeps[0] if keeps else ""
+    for state in map(State, transforms):
+        if state.keeps:
+            return state.keeps[0]
+        if state.changes_arguments and state.has_contents:
+            return "changes what it keeps"
+    return ""
