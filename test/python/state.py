@@ -189,8 +189,8 @@ KEEPING = {
     "default_rng": lambda: Own(lambda self: self.r.random(), r=numpy.random.default_rng(0)), "RandomState": lambda: Own(lambda self: self.r.rand(), r=numpy.random.RandomState(0)),
     "torch's": lambda: Own(lambda self: float(torch.rand(1, generator=self.r)), r=torch.Generator().manual_seed(0)),
     "in a dict": lambda: Own(lambda self: self.r["x"][0].random(), r={"x": [random.Random(0)]}), "bound": lambda: Own(lambda self: self.r(), r=random.Random(0).random),
-    "in a closure": lambda: (lambda r: Own(lambda self: r.random()))(random.Random(0)), "in a default": lambda: Own(lambda self, r=random.Random(0): r.random()) if False else
-    (lambda r: Own(functools.partial(lambda r, self: r.random(), r)))(random.Random(0)), "swallows": Swallows}
+    "in a closure": lambda: (lambda r: Own(lambda self: r.random()))(random.Random(0)), "in a default": lambda: (lambda r: Own(lambda self, r=r: r.random()))(random.Random(0)),
+    "in a partial": lambda: (lambda r: Own(functools.partial(lambda r, self: r.random(), r)))(random.Random(0)), "swallows": Swallows}
 #: These are one for all, or never do the same twice.
 SHARED = {"global": global_counter, "of a class": OfClass, "global generator": lambda: Own(lambda self: RANDOM.random()), "global function": lambda: Own(lambda self: DRAW()),
           "made": lambda: Own(lambda self: numpy.random.default_rng().random()), "made by random": lambda: Own(lambda self: random.Random().random()),
@@ -215,6 +215,10 @@ class Keeps(unittest.TestCase):
                 self.stays(traced)
                 self.assertEqual([traced(image).tobytes() for image in images], [other(image).tobytes() for image in images])
 
+    def test_what_a_script_catches_within_another_transform(self):
+        self.stays(lambda x: T.Lambda(vflip)(Swallows()(x)))
+        self.stays(lambda x: Swallows()(T.Lambda(vflip)(x)))
+
     def test_what_all_share_or_nobody_can_know(self):
         for name, make in SHARED.items():
             with self.subTest(name):
@@ -226,6 +230,8 @@ class Keeps(unittest.TestCase):
         for transform in (lambda x: vflip(x) if table["flip"] else x, lambda x: x.resize((SIZE, SIZE)), Own(lambda self: random.random()),
                           Own(lambda self: self.p, p=0.1), functools.partial(ImageOps.solarize, threshold=9), Own(lambda self: numpy.random.rand()), ImageOps.mirror):
             follow_transforms(T.Compose([transform]))
+        inner = T.Compose([Own(lambda self: random.random()), T.Resize(8)])
+        follow_transforms(lambda x: inner(T.Lambda(vflip)(x)))
 
     def test_what_a_transform_that_was_not_run_seems_to_keep(self):
         for name in sorted(KEEPING.keys() - {"swallows"}):

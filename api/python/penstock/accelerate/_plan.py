@@ -157,20 +157,18 @@ def plan_of(loader: DataLoader) -> Plan:
     work = works[0]
     if loader.num_workers and (state := keeps_state(*work.rest)):
         raise Declined(f"{work.why}; it, or what stands behind it, {state}, and each worker has its own")
-    if loader.num_workers and looks_at_worker(loader.worker_init_fn):
+    if loader.num_workers and looks_at_worker(loader.worker_init_fn, loader.dataset):
         raise Declined("worker_init_fn asks for the worker's data set")
     if plain and not work.rest and any(chain.kind == "image" for chain in work.outputs.values()):
         raise Declined("the transform's result is a Pillow image")
     return Plan(table, work, text_of(table, work), capacity_of(loader), plain)
 
 
-def looks_at_worker(function: Any) -> bool:
+def looks_at_worker(function: Any, dataset: Any) -> bool:
     """True if a worker_init_fn may change what is the worker's own."""
-    return any({"get_worker_info", "_worker_info"} & set(code.co_names) for one in reached_by(function) for code in codes_in(one.__code__))
-
-
-def reached_by(function: Any) -> list[types.FunctionType]:
-    return [] if function is None else [one for one in State(function).met if isinstance(one, types.FunctionType)]
+    met = [] if function is None else State(function).met
+    codes = [code for one in met if isinstance(one, types.FunctionType) for code in codes_in(one.__code__)]
+    return any(one is dataset for one in met) or any({"get_worker_info", "_worker_info"} & set(code.co_names) for code in codes)
 
 
 def capacity_of(loader: DataLoader) -> int:

@@ -154,7 +154,9 @@ class Ways:
 #: Functions that set or give the state of a generator.
 SOWN = [(random, "seed"), (random, "getstate"), (random, "setstate"), (numpy.random, "seed"), (numpy.random, "get_state"), (numpy.random, "set_state"),
         *((place, name) for place in (torch, torch.random) for name in ("manual_seed", "seed", "get_rng_state", "set_rng_state"))]
+# These functions themselves, or those of another one that is watched would be called within it.
 _python, _array, _tensors = random.getstate, numpy.random.get_state, torch.get_rng_state
+_set_python, _set_array, _set_tensors = random.setstate, numpy.random.set_state, torch.set_rng_state
 
 
 def _states() -> tuple[Any, ...]:
@@ -182,7 +184,7 @@ def watched(ways: Ways) -> Iterator[None]:
     places += [(place, name, sown) for place, name in SOWN]
     kept = [getattr(place, name) for place, name, _ in places]
     before = _states()
-    python, array, tensors = random.getstate(), numpy.random.get_state(), torch.get_rng_state()
+    python, array, tensors = _python(), _array(), _tensors()
     for place, name, function in places:
         setattr(place, name, function)
     try:
@@ -192,6 +194,6 @@ def watched(ways: Ways) -> Iterator[None]:
     finally:
         for (place, name, _), function in zip(places, kept):
             setattr(place, name, function)
-        random.setstate(python)
-        numpy.random.set_state(array)
-        torch.set_rng_state(tensors)
+        _set_python(python)
+        _set_array(array)
+        _set_tensors(tensors)

@@ -263,7 +263,7 @@ class Follower:
         """Calls it, as often as there are ways that its draws may take."""
         def once() -> Any:
             value = Picture(chain, self) if chain.kind == "image" else Tensor(chain)
-            Unknown.last = None
+            outer, Unknown.last = Unknown.last, None
             try:
                 result = _unwrapped(t(value))
             except Unknown:
@@ -273,6 +273,7 @@ class Follower:
                     raise Unknown(f"does not run on an image that records: {type(error).__name__}: {error}") from error
             if Unknown.last is not None: # and the script's own code has caught it
                 raise Unknown.last
+            Unknown.last = outer
             return result
         state = State(t)
         if state.reasons:

@@ -190,7 +190,10 @@ class State:
         return found
 
     def _methods(self, cls: type) -> Iterator[Any]:
+        samples = ("__getitem__", "__len__", "__add__", "__iter__") if issubclass(cls, torch.utils.data.Dataset) else ()
         for name, inner in vars(cls).items():
+            if name in samples:
+                continue
             if name in self._names or name in ("forward", "transform") or name.startswith("__") and name.endswith("__") and name not in ASIDE and callable(inner):
                 yield inner
 
