@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`penstock.accelerate`: DataLoaders whose batches come from a pipeline have those of the original, or are untouched."""
 import contextlib
+import io
 import multiprocessing
 import os
 import pathlib
@@ -10,6 +11,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import types
 import unittest
 from unittest import mock
 
@@ -24,8 +26,9 @@ except ImportError as error:
     print(f"skipped: {error}")
     sys.exit(77)
 
-import penstock
+import penstock.accelerate
 from loops import EVEN, RANDOM, accelerated, array_set, cifar, epochs, equal, make_photos, seed_all, states
+from penstock.accelerate import _functional, _hook, _lazy, _start
 from penstock.accelerate._compare import Differs
 from penstock.accelerate._iterator import PipelineIterator
 
@@ -43,6 +46,9 @@ def last_record(session, found, count):
     if count._obj.value > 1:
         found._obj.contents = found._obj[count._obj.value - 1]
         count._obj.value = 1
+
+
+SMALL = T.Compose([T.CenterCrop(8), T.ToTensor()])
 
 
 class MixesInCollate:
@@ -107,6 +113,13 @@ class Same(unittest.TestCase):
                     self.assertTrue(equal(one[0], other[0]), f"epoch {epoch}")
                     self.assertEqual(one[1], other[1], f"generators after epoch {epoch}")
 
+    def one_loop(self, data, *names, **options):
+        with self.subTest(names):
+            wanted = list(DataLoader(data, 32, **options))
+            with accelerated() as hook:
+                self.assertTrue(equal(list(DataLoader(data, 32, **options)), wanted))
+            self.assertEqual([entry.reason for entry in hook.report.entries.values()], [""])
+
     def test_arrays_of_each_kind(self):
         for cls in (datasets.CIFAR10, datasets.CIFAR100, datasets.SVHN, datasets.STL10):
             with self.subTest(cls.__name__):
@@ -117,6 +130,37 @@ class Same(unittest.TestCase):
                 made = array_set(datasets.MNIST, grey)
                 made.__class__ = cls
                 self.same(lambda workers: DataLoader(made, 16, shuffle=True, num_workers=workers)) # noqa: B023
+
+    def test_targets_of_any_kind(self):
+        plain = [int(target) for target in cifar().targets]
+        forms = {"list": list, "tuple": tuple, "array": numpy.array, "tensor": torch.tensor, "floats": lambda found: [float(one) for one in found],
+                 "lists": lambda found: [[one, 1] for one in found], "texts": lambda found: list(map(str, found))}
+        for cls, name in ((datasets.CIFAR10, "targets"), (datasets.CIFAR100, "targets"), (datasets.MNIST, "targets"), (datasets.SVHN, "labels"),
+                          (datasets.STL10, "labels")):
+            for form, make in forms.items():
+                if form in ("lists", "texts") and name == "labels" or form == "lists" and cls is datasets.MNIST:
+                    continue # int() of these is an error, or none
+                made = array_set(cls, SMALL)
+                setattr(made, name, make(plain))
+                self.one_loop(made, cls.__name__, form)
+        unlabelled = array_set(datasets.STL10, SMALL)
+        unlabelled.labels = None
+        self.one_loop(unlabelled, "no labels", collate_fn=list)
+        with tempfile.TemporaryDirectory() as folder:
+            make_photos(folder, 3)
+            for make in (tuple, numpy.array):
+                made = datasets.ImageFolder(folder, EVEN)
+                made.samples = make(made.samples)
+                self.one_loop(made, "ImageFolder", make.__name__)
+
+    def test_targets_that_are_missing(self):
+        for cls, targets, error in ((datasets.CIFAR10, [], IndexError), (datasets.CIFAR10, None, TypeError), (datasets.CIFAR10, [1] * 40, IndexError),
+                                    (datasets.MNIST, torch.tensor([], dtype=torch.int64), IndexError), (datasets.MNIST, None, TypeError)):
+            made = array_set(cls, SMALL)
+            made.targets = targets
+            for hook in (contextlib.nullcontext(), accelerated()):
+                with self.subTest(cls.__name__, targets=targets), hook, self.assertRaises(error):
+                    list(DataLoader(made, 32))
 
     def test_files_and_their_names(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -380,6 +424,70 @@ class Declined(unittest.TestCase):
         self.assertEqual((count, ours), (10, []))
 
 
+class SetUp(unittest.TestCase):
+    """What fails while loaders are set up leaves them as they were."""
+
+    class Own(utils.Dataset):
+        def __init__(self, transform=SMALL):
+            self.images, self.transform = numpy.random.default_rng(2).integers(0, 256, (9, 20, 20, 3), numpy.uint8), transform
+
+        def __len__(self):
+            return len(self.images)
+
+        def __getitem__(self, index):
+            return self.transform(Image.fromarray(self.images[index])), index
+
+    def untouched(self, reason):
+        wanted = list(DataLoader(self.Own(), 4))
+        for workers in (0, 2):
+            kept = Image.Image.convert, Image.fromarray, T.Compose.__call__
+            with accelerated() as hook:
+                self.assertTrue(equal(list(DataLoader(self.Own(), 4, num_workers=workers)), wanted))
+            entry, = hook.report.entries.values()
+            self.assertRegex(entry.line(), "untouched: it could not be set up: .*" + reason)
+            self.assertEqual((Image.Image.convert, Image.fromarray, T.Compose.__call__), kept)
+
+    def test_a_name_that_a_version_does_not_have(self):
+        def missing():
+            return [(T, "Compose", T.Compose), (T.ToTensor, "no_such_name", None)]
+        with mock.patch.object(_lazy, "MORE", [*_lazy.MORE, missing]):
+            self.untouched("AttributeError: .*no_such_name")
+        with mock.patch.object(_lazy, "MORE", [*_lazy.MORE, lambda: T.no_such_function]):
+            self.untouched("no_such_function")
+        with accelerated() as hook: # the next one is well
+            list(DataLoader(self.Own(), 4))
+        self.assertEqual([entry.reason for entry in hook.report.entries.values()], [""])
+
+    def test_a_fault_of_ours(self):
+        with mock.patch.object(_hook, "leaf_plan_of", side_effect=ZeroDivisionError("ours")):
+            self.untouched("ZeroDivisionError: ours")
+
+    def test_versions_of_the_second_transforms(self):
+        """Before torchvision 0.21 `transform` is `_transform`."""
+        class Transform:
+            def forward(self, value):
+                return "original"
+
+        def version(*names):
+            to_dtype = type("ToDtype", (Transform,), {name: lambda self, value, params: "converted" for name in names})
+            place = types.SimpleNamespace(_get_fill=lambda fills, cls: fills[cls])
+            return {"v2": types.SimpleNamespace(Transform=Transform, ToDtype=to_dtype, _utils=place, _geometry=place),
+                    "v2_functional": types.SimpleNamespace(pil_to_tensor=len, to_image=len), "v2_kernels": types.SimpleNamespace(_KERNEL_REGISTRY={}),
+                    "tv_tensors": types.SimpleNamespace(Image=type("Image", (torch.Tensor,), {}))}
+        for names, found in ((["transform"], "transform"), (["_transform"], "_transform"), ([], None)):
+            with mock.patch.multiple(_functional, create=True, **version(*names)), contextlib.redirect_stderr(io.StringIO()) as told:
+                replaced = _functional._second()
+                self.assertEqual([name for place, name, _ in replaced if place is _functional.v2.ToDtype], [found] if found else [])
+                self.assertEqual("not followed" in told.getvalue(), found is None)
+                self.assertEqual([value(Transform(), 5) for place, name, value in replaced if name == "forward"], ["original"])
+
+    def test_what_cannot_be_installed_is_said(self):
+        told = io.StringIO()
+        with mock.patch.object(penstock.accelerate, "install", side_effect=AttributeError("no such thing")), contextlib.redirect_stderr(told):
+            _start._install(0)
+        self.assertIn("nothing is accelerated in this process: AttributeError: no such thing", told.getvalue())
+
+
 class Compared(unittest.TestCase):
     def test_what_is_equal_passes_and_what_is_not_is_told(self):
         for transform in (EVEN, RANDOM):
@@ -426,6 +534,15 @@ class Command(unittest.TestCase):
             plain = self.run_it(*words)
             self.assertEqual(plain.stdout, both.stdout)
             self.assertNotIn("penstock", plain.stderr)
+
+    def test_ranks_load_the_library_before_torchvision_does_its_own(self):
+        start = str(ROOT / "api/python/penstock/accelerate/start")
+        found = "import sys\nclass Look:\n def find_spec(self, name, *more):\n  if name == 'torchvision': print('penstock' in sys.modules)\n"
+        done = self.run_it("-c", found + "sys.meta_path.insert(1, Look())\nimport torchvision", PENSTOCK_ACCELERATE="0",
+                           PYTHONPATH=f"{start}:{os.environ['PYTHONPATH']}")
+        self.assertEqual((done.stdout, done.stderr), ("True\n", ""))
+        self.assertEqual(self.run_it("-c", "import sys, json\nprint('penstock' in sys.modules)", PENSTOCK_ACCELERATE="0",
+                                     PYTHONPATH=f"{start}:{os.environ['PYTHONPATH']}").stdout, "False\n")
 
     def test_modules_usage_and_exit_codes(self):
         run = lambda *words: subprocess.run([sys.executable, "-m", "penstock.accelerate", *words], capture_output=True, text=True) # noqa: E731

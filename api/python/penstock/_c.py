@@ -242,8 +242,10 @@ def load_library() -> Any:
             library.path = path
             return library
     raise ImportError("libpenstock.so cannot be loaded:\n" + "\n".join(failures) +
-                      "\nhint: build it (cmake --preset release && ninja -C build/release penstock), or set PENSTOCK_LIBRARY "
-                      "to its path")
+                      "\nhint: " + ("another package, such as torchvision, has loaded a libjpeg of its own under the same name, an older one: "
+                                    "import penstock before it" if "undefined symbol: jpeg_" in str(failures) else
+                                    "build it (cmake --preset release && ninja -C build/release penstock), or set PENSTOCK_LIBRARY "
+                                    "to its path"))
 
 
 library = load_library()

@@ -15,6 +15,7 @@ from PIL import Image
 from . import _lazy
 from ._lazy import LazyImage, Leaf, all_looked, is_leaf, lifted, recorded_in, recorded_of, unseen
 from ._record import COLOURS, Recorded
+from ._report import say
 
 try:
     from torchvision import tv_tensors
@@ -173,16 +174,16 @@ def _real(cls: type) -> type:
     return cls.stands_for if issubclass(cls, Leaf) else Image.Image if cls is LazyImage else cls
 
 
-def _forward(original: Any) -> Any:
+def _forward(original: Any, any_known: bool = True) -> Any:
     """Transform.forward: leaves go where nothing else than a function is called on them."""
     def forward(self: Any, *inputs: Any) -> Any:
-        known = type(self).__module__.startswith("torchvision.transforms.v2.") and type(self).__name__ in KNOWN
+        known = any_known and type(self).__module__.startswith("torchvision.transforms.v2.") and type(self).__name__ in KNOWN
         return original(self, *(inputs if known or not _lazy.tracing() else all_looked(inputs)))
     return forward
 
 
 def _by_type(original: Any) -> Any:
-    """ToDtype.transform, which may have a type for each class."""
+    """ToDtype.transform (`_transform` before torchvision 0.21), which may have a type for each class."""
     def transform(self: Any, value: Any, params: Any) -> Any:
         if not is_leaf(value) or not isinstance(self.dtype, dict):
             return original(self, value, params)
@@ -228,6 +229,20 @@ def _kernels() -> list[Replaced]:
     return found
 
 
+def _second() -> list[Replaced]:
+    """What is replaced of the second version. Much of it is private; where a torchvision has other names, its transforms look at every image."""
+    try:
+        name = next(name for name in ("transform", "_transform") if hasattr(v2.ToDtype, name))
+        found = [(v2_functional, name, _to_tensor(name, getattr(v2_functional, name))) for name in ("pil_to_tensor", "to_image")]
+        found += [(v2.Transform, "forward", _forward(v2.Transform.forward)), (v2.ToDtype, name, _by_type(getattr(v2.ToDtype, name))),
+                  (tv_tensors.Image, "__new__", _new_image(tv_tensors.Image.__new__))]
+        found += [(place, "_get_fill", _fill_by_type(place._get_fill)) for place in (v2._utils, v2._geometry)]
+        return found + _kernels()
+    except (AttributeError, StopIteration) as missing:
+        say(f"transforms.v2 of this torchvision are not followed within a data set: {missing or 'ToDtype has no transform'}")
+        return [(v2.Transform, "forward", _forward(v2.Transform.forward, any_known=False))]
+
+
 # --- all of them ------------------------------------------------------------------------------------------------------
 
 @functools.lru_cache(maxsize=None)
@@ -235,13 +250,7 @@ def replaced() -> list[Replaced]:
     found: list[Replaced] = [(_pil, name, _on_image(name, getattr(_pil, name))) for name in ("crop", "hflip", "vflip", "resize", "rotate", "affine", *ON_PIXELS)]
     found += [(v1, name, _to_tensor(name, getattr(v1, name))) for name in ("to_tensor", "pil_to_tensor")]
     found += [(v1, name, _on_leaf(f"v1.{name}", record, getattr(v1, name))) for name, record in FIRST.items()]
-    if v2 is not None:
-        found += [(v2_functional, name, _to_tensor(name, getattr(v2_functional, name))) for name in ("pil_to_tensor", "to_image")]
-        found += [(v2.Transform, "forward", _forward(v2.Transform.forward)), (v2.ToDtype, "transform", _by_type(v2.ToDtype.transform)),
-                  (tv_tensors.Image, "__new__", _new_image(tv_tensors.Image.__new__))]
-        found += [(place, "_get_fill", _fill_by_type(place._get_fill)) for place in (v2._utils, v2._geometry)]
-        found += _kernels()
-    return found
+    return found + (_second() if v2 is not None else [])
 
 
 _lazy.MORE.append(replaced)

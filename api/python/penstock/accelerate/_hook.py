@@ -46,8 +46,9 @@ class Hook:
             name = self.names[loader] = f"{where()}, {_described(loader)}"
         try:
             plan = self._plan(loader)
-        except (Declined, PenstockError) as why:
-            entry, new = self.report.entry(name, str(why))
+        except Exception as why: # noqa: BLE001: what fails here is ours or the script's, which its own iterator raises, too
+            known = isinstance(why, (Declined, PenstockError))
+            entry, new = self.report.entry(name, str(why) if known else f"it could not be set up: {type(why).__name__}: {why}")
             if new:
                 say(entry.line())
             return _original(loader)

@@ -120,7 +120,7 @@ class PipelineIterator(_BaseDataLoaderIter):
         first, self._position = self._position, self._position + len(rows)
         bad = self._bad_within(first, len(rows))
         if not self._by_sample and not bad:
-            return [arranged(self._plan.collated, outputs), self._collate_fn([self._target(row) for row in rows])]
+            return [arranged(self._plan.collated, outputs), self._collate_fn(tuple(self._target(row) for row in rows))] # texts stay the tuple
         with self._workers.of(self._number):
             samples = [self._dataset[indices[k]] if k in bad else self._sample(row, k, outputs) for k, row in enumerate(rows)]
             return self._collate_fn(samples)

@@ -414,19 +414,28 @@ class _Patches:
 
     def use(self) -> None:
         with self.lock:
+            if not self.users:
+                self._install()
             self.users += 1
-            if self.users > 1:
-                return
-            replaced = [one for more in MORE for one in more()]
-            self.kept = [(place, name, place.get(name) if isinstance(place, dict) else _attribute(place, name)) for place, name, _ in replaced]
-            for one in replaced:
+
+    def _install(self) -> None:
+        """Replaces them all, or none where one of them cannot be."""
+        kept: list[tuple[Any, Any, Any]] = []
+        try:
+            for place, name, value in [one for more in MORE for one in more()]:
+                kept.append((place, name, place.get(name) if isinstance(place, dict) else _attribute(place, name)))
+                _put(place, name, value)
+        except Exception:
+            for one in reversed(kept):
                 _put(*one)
+            raise
+        self.kept = kept
 
     def leave(self) -> None:
         with self.lock:
             self.users -= 1
             if not self.users:
-                for one in self.kept:
+                for one in reversed(self.kept):
                     _put(*one)
 
     def __enter__(self) -> None:

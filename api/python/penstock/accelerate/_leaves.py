@@ -235,6 +235,8 @@ class LeafPlan:
 def leaf_plan_of(loader: DataLoader, why: str) -> LeafPlan:
     """The plan of a loader's images. Raises Declined, with the reason `why` for data sets without another one."""
     composes, works, texts, reasons = [], [], [], []
+    with _lazy.patches: # what cannot be replaced is found now, not in a worker
+        pass
     for compose in composes_in(loader.dataset):
         for mode, source, takes in (("RGB", ITEMS, "image"), ("L", GREY_ITEMS, "grey")):
             try:

@@ -2,6 +2,7 @@
 """Installs the replacement as soon as torch is there: in this process, and in those that it starts."""
 from __future__ import annotations
 
+import contextlib
 import importlib.abc
 import importlib.machinery
 import os
@@ -21,6 +22,8 @@ class _After(importlib.abc.MetaPathFinder):
         self.compare = compare
 
     def find_spec(self, name: str, path: Sequence[str] | None, target: Any = None) -> importlib.machinery.ModuleSpec | None:
+        if name in ("torchvision", WAITED_FOR):
+            _load_library()
         if name != WAITED_FOR:
             return None
         sys.meta_path.remove(self)
@@ -42,17 +45,30 @@ def _when_whole(compare: int) -> None:
 
     def _get_iterator(self: Any) -> Any:
         loader._get_iterator = original
-        from penstock.accelerate import install
-        install(compare)
+        _install(compare)
         return self._get_iterator()
     loader._get_iterator = _get_iterator
+
+
+def _install(compare: int) -> None:
+    """Where it cannot be installed, the script runs as it is."""
+    try:
+        from penstock.accelerate import install
+        install(compare)
+    except Exception as error: # noqa: BLE001: of whatever is missing here
+        print(f"penstock accelerate: nothing is accelerated in this process: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
+
+
+def _load_library() -> None:
+    """Loads Penstock's library before torchvision's, which bring an old libjpeg of the same name. What fails is said by `_install`."""
+    with contextlib.suppress(Exception):
+        import penstock # noqa: F401
 
 
 def watch(compare: int) -> None:
     """Installs it in this process, now or when torch is imported."""
     if WAITED_FOR in sys.modules:
-        from penstock.accelerate import install
-        install(compare)
+        _install(compare)
     else:
         sys.meta_path.insert(0, _After(compare))
 

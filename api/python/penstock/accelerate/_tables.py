@@ -112,9 +112,9 @@ def array_of(dataset: Any) -> Part | None:
 
     def target(row: int) -> Any:
         targets = getattr(dataset, name)
-        if base is datasets.CIFAR10 or targets is None:
-            return targets and targets[row]
-        return int(targets[row])
+        if base is datasets.CIFAR10: # whatever they are
+            return targets[row]
+        return None if base is datasets.STL10 and targets is None else int(targets[row])
     images = dataset.data
     array = images.numpy() if isinstance(images, torch.Tensor) else images
     if not isinstance(array, numpy.ndarray) or array.dtype != numpy.uint8 or array.ndim != 1 + len(order):
