@@ -260,3 +260,4 @@ if v2 is not None:
     _lazy.FUNCTIONS.update({"to_image": v2_functional.to_image, "tv_tensors.Image": tv_tensors.Image,
                             **{f"v2.{name}": getattr(v2_functional, name) for name in SECOND}})
     ImageLeaf.stands_for = tv_tensors.Image
+    _lazy.image_leaf = ImageLeaf

@@ -39,6 +39,8 @@ class _Tracing(threading.local):
     #: Whether each is what was compiled, by its number.
     guards: list[Any] = []
     undrawn: list[Leaf] = []
+    #: The numbers of those that make a tv_tensors.Image.
+    images: frozenset[int] = frozenset()
     #: True if the data set has seeded a generator, or kept its state: draws after that are the original's.
     seeded = False
 
@@ -293,6 +295,10 @@ class Leaf:
         return looked(self).__reduce_ex__(protocol)
 
 
+#: The class of leaves that stand for torchvision's tv_tensors.Image; _functional has it.
+image_leaf: type[Leaf] = Leaf
+
+
 def _forward(name: str) -> Any:
     def call(self: Any, *arguments: Any) -> Any:
         return getattr(looked(self), name)(*all_looked(arguments))
@@ -357,7 +363,8 @@ def _on_lazy(original: Any) -> Any:
                 item = item_of(image)
                 guard = _tracing.guards[number]
                 if item is not None and not (_tracing.seeded and number in _tracing.drawing) and guard.same():
-                    leaf = Leaf(number, item, lambda: guard.made(lambda: original(self, image_of(item, mode))))
+                    kind = image_leaf if number in _tracing.images else Leaf
+                    leaf = kind(number, item, lambda: guard.made(lambda: original(self, image_of(item, mode))))
                     if number in _tracing.drawing:
                         _tracing.undrawn.append(leaf)
                     return leaf
@@ -467,13 +474,14 @@ if hasattr(os, "register_at_fork"):
 class traced:
     """Within it, in this thread, the Composes of these numbers make leaves."""
 
-    def __init__(self, numbers: dict[tuple[int, str], int], drawing: frozenset[int] = frozenset(), guards: Any = ()):
-        self.numbers, self.drawing, self.guards = numbers, drawing, guards
+    def __init__(self, numbers: dict[tuple[int, str], int], drawing: frozenset[int] = frozenset(), guards: Any = (),
+                 images: frozenset[int] = frozenset()):
+        self.numbers, self.drawing, self.guards, self.images = numbers, drawing, guards, images
 
     def __enter__(self) -> None:
         patches.use()
         self.kept = dict(vars(_tracing))
-        vars(_tracing).update(numbers=self.numbers, drawing=self.drawing, guards=self.guards, undrawn=[], seeded=False)
+        vars(_tracing).update(numbers=self.numbers, drawing=self.drawing, guards=self.guards, images=self.images, undrawn=[], seeded=False)
 
     def __exit__(self, *error: object) -> None:
         vars(_tracing).clear()

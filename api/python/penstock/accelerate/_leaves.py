@@ -68,13 +68,13 @@ class Packed:
 class Traced:
     """A data set whose `__getitem__` is traced. In all else it is the data set."""
 
-    def __init__(self, dataset: Any, composes: list[tuple[Any, str]], rests: list[int], drawing: frozenset[int]):
+    def __init__(self, dataset: Any, composes: list[tuple[Any, str]], rests: list[int], drawing: frozenset[int], images: frozenset[int]):
         # Composes by place: in a spawned worker they have other addresses. They are now as they were compiled, there, too; worker_init_fn comes later.
         guards: dict[int, Guard] = {}
         for (compose, _), rest in zip(composes, rests):
             guards.setdefault(id(compose), guard_of(compose, rest))
-        self.__dict__.update(_dataset=dataset, _composes=composes, _rests=rests, _drawing=drawing, _numbers=None, _seen={}, _keys=set(),
-                             _guards=[guards[id(compose)] for compose, _ in composes])
+        self.__dict__.update(_dataset=dataset, _composes=composes, _rests=rests, _drawing=drawing, _images=images, _numbers=None, _seen={},
+                             _keys=set(), _guards=[guards[id(compose)] for compose, _ in composes])
 
     @property
     def __class__(self) -> Any: # type: ignore[override]
@@ -89,7 +89,7 @@ class Traced:
         setattr(self.__dict__["_dataset"], name, value)
 
     def __reduce__(self) -> Any:
-        return Traced, tuple(self.__dict__[name] for name in ("_dataset", "_composes", "_rests", "_drawing"))
+        return Traced, tuple(self.__dict__[name] for name in ("_dataset", "_composes", "_rests", "_drawing", "_images"))
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         return self.__reduce__()
@@ -103,7 +103,7 @@ class Traced:
             known["_numbers"] = {(id(compose), mode): number for number, (compose, mode) in enumerate(known["_composes"])}
             if torch.utils.data.get_worker_info() is not None:
                 _lazy.patches.use() # until this process ends
-        with _lazy.traced(known["_numbers"], known["_drawing"], known["_guards"]):
+        with _lazy.traced(known["_numbers"], known["_drawing"], known["_guards"], known["_images"]):
             sample = known["_dataset"][index]
         for leaf in leaves_in(sample):
             recorded = _lazy.recorded_in(leaf)
@@ -288,7 +288,8 @@ class LeafIterator:
         self._loader, self._plan, self._entry, self._compared = loader, plan, entry, compared
         self._proxy = copy.copy(loader)
         drawing = frozenset(number for number, work in enumerate(plan.works) if work.draws or work.drew or work.rest)
-        traced = Traced(loader.dataset, plan.composes, [len(work.rest) for work in plan.works], drawing)
+        images = frozenset(number for number, work in enumerate(plan.works) if not work.rest and work.stages.result.cls == "Image")
+        traced = Traced(loader.dataset, plan.composes, [len(work.rest) for work in plan.works], drawing, images)
         self._guards = traced.__dict__["_guards"]
         self._proxy.__dict__.update(dataset=traced, collate_fn=Collected(loader.collate_fn),
                                     pin_memory=False)

@@ -114,11 +114,16 @@ def open_session(text: str, capacity: int, parameters: dict[str, str] = {}, colu
 
 
 def as_value(array: torch.Tensor, chain: Chain) -> Any:
-    """An output as the script's own code takes it: images as Pillow's, all others as tensors."""
+    """An output as the script's own code takes it: images as Pillow's, all others as tensors of their class."""
     if chain.kind != "image":
-        return array
+        return array.as_subclass(tv_image()) if chain.cls == "Image" else array
     image = Image.fromarray(array.numpy())
     return image.getchannel(0) if chain.grey else image
+
+
+def tv_image() -> type:
+    from torchvision import tv_tensors # newer ones have it, where ToImage is
+    return tv_tensors.Image
 
 
 def ranks_here() -> int:
@@ -197,17 +202,27 @@ def work_of(transform: Any, takes: str, text: Callable[[Work], str]) -> Work:
         stages = steps[-1] if steps else Stages("", Chain(grey=takes == "grey"))
         if not _fits(stages):
             raise Declined("the transform makes something else of images than images")
+        if not has_classes(stages):
+            raise UnknownTransform(name_of(transform), MIXED)
         return Work(stages, drew=any(map(_draws, parts)))
     why = f"transform {unknown}"
     for count, stages in reversed([*enumerate(steps, 1)]):
         work = Work(stages, parts[count:], why, any(map(_draws, parts[:count])))
-        if isinstance(stages.result, Chain) and stages.result.stages and compiles(text(work)):
+        if isinstance(stages.result, Chain) and stages.result.stages and has_classes(stages) and compiles(text(work)):
             return work
     raise Declined(why)
 
 
 def _draws(transform: Any) -> bool:
     return type(transform).__name__.startswith("Random")
+
+
+MIXED = "a transform of torchvision.transforms behind one of v2, which makes a tv_tensors.Image: what class comes out of it is not known"
+
+
+def has_classes(stages: Stages) -> bool:
+    """True if the classes of all tensors are known."""
+    return all(chain.cls for chain in named_chains(stages.result).values())
 
 
 def _fits(stages: Stages) -> bool:

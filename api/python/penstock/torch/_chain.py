@@ -27,8 +27,12 @@ class Chain:
     kind: str = "image"
     #: Pillow's mode L: three equal channels here, of which a tensor gets one.
     grey: bool = False
+    #: Of a tensor, its class: "Image", torchvision's tv_tensors.Image; "Tensor", a plain one; "": one of these.
+    cls: str = "Tensor"
 
     def then(self, *stages: str, **changes: Any) -> Chain:
+        if changes.get("kind") == "image":
+            changes["cls"] = "Tensor"
         return replace(self, stages=self.stages + stages, **changes)
 
     def after(self, start: Chain) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ import contextlib
 import math
 import threading
 import warnings
+from dataclasses import replace
 from typing import Any, Iterator
 
 import torch
@@ -248,6 +249,8 @@ class Follower:
     def library(self, name: str, t: Any, chain: Chain) -> Any:
         """The result of torchvision's class of this name on a chain, with the attributes of `t`. Raises Unknown."""
         if name == "Lambda":
+            if any(cls is not object for cls in getattr(t, "types", ())): # of the second version; by default object
+                raise Unknown("is for some classes only")
             return self._explore(t.lambd, chain)
         if name in ("Compose", "Sequential"):
             value: Any = chain
@@ -257,12 +260,15 @@ class Follower:
         if name not in _known.TABLE:
             raise Unknown(_known.NONE.get(name, "is not known"))
         more = (self.follow,) if name in _known.CONTAINERS else ()
-        return _known.TABLE[name].make(t, chain, self.names, *more)
+        found = _known.TABLE[name].make(t, chain, self.names, *more)
+        if found.stages != chain.stages and found.cls == chain.cls == "Image" and not more and not _known.is_second(t):
+            return found.then(cls="") # the first version's functions keep some classes, and some they do not
+        return found
 
     def _explore(self, t: Any, chain: Chain) -> Any:
         """Calls it, as often as there are ways that its draws may take."""
         def once() -> Any:
-            value = Picture(chain, self) if chain.kind == "image" else Tensor(chain)
+            value = _wrapped(chain, self)
             outer, Unknown.last = Unknown.last, None
             try:
                 result = _unwrapped(t(value))
@@ -294,11 +300,10 @@ class Follower:
             state.restore()
         if len(found) == 1:
             return found[0][1]
-        if not all(isinstance(end, Chain) and (end.kind, end.grey) == (found[0][1].kind, found[0][1].grey)
+        if not all(isinstance(end, Chain) and (end.kind, end.grey, end.cls) == (found[0][1].kind, found[0][1].grey, found[0][1].cls)
                    and end.stages[:len(chain.stages)] == chain.stages for _, end in found):
             raise Unknown("makes different things of an image, by what it draws")
-        return chain.then(*one_of([(weight, end.after(chain)) for weight, end in found]), kind=found[0][1].kind,
-                          grey=found[0][1].grey)
+        return replace(found[0][1], stages=chain.then(*one_of([(weight, end.after(chain)) for weight, end in found])).stages)
 
 
 def mapped(function: Any, value: Any) -> Any:

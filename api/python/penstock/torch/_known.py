@@ -9,6 +9,7 @@ from typing import Any, Callable, Iterable
 import PIL
 import torch
 import torchvision.transforms as v1
+from PIL import Image
 
 from ._chain import Chain, Declarations, Unknown, number, numbers, one_of, span, with_chance
 
@@ -67,10 +68,24 @@ def pair(size: Any) -> tuple[int, int]:
     return int(values[0]), int(values[-1])
 
 
+def fill_for(fill: Any, chain: Chain) -> Any:
+    """v2 may have a fill for each class."""
+    if not isinstance(fill, dict):
+        return fill
+    place = Image.Image if chain.kind == "image" else torch.Tensor
+    if chain.kind != "image" and chain.cls != "Tensor":
+        found = [cls for cls in fill if chain.cls and getattr(cls, "__module__", "").startswith("torchvision.tv_tensors") and cls.__name__ == chain.cls]
+        place = found[0] if found else None
+        if not chain.cls:
+            raise Unknown("a fill for each class of tensors is not offered here")
+    if place not in fill and "others" not in fill:
+        raise Unknown("has no fill for what it is given")
+    return fill.get(place, fill.get("others"))
+
+
 def one_number(fill: Any, chain: Chain) -> str:
     """A fill for all channels."""
-    if isinstance(fill, dict): # v2 has one for each type
-        fill = next(iter(fill.values()), 0)
+    fill = fill_for(fill, chain)
     values = [0] if fill is None else list(fill) if isinstance(fill, (list, tuple)) else [fill]
     if len(set(values)) != 1:
         raise Unknown(f"a fill for each channel ({fill}) is not offered")
@@ -79,8 +94,7 @@ def one_number(fill: Any, chain: Chain) -> str:
 
 def fills_of(fill: Any, chain: Chain) -> list[int]:
     """A fill for each channel of a Pillow image, where they differ; else nothing."""
-    if isinstance(fill, dict):
-        fill = next(iter(fill.values()), 0)
+    fill = fill_for(fill, chain)
     if chain.kind != "image" or chain.grey or not isinstance(fill, (list, tuple)) or len(fill) != 3 or len(set(fill)) == 1:
         return []
     return [int(value) for value in fill]
@@ -358,7 +372,7 @@ def pil_to_tensor(t: Any, chain: Chain, names: Declarations) -> Chain:
 
 @known("ToImage", "v2")
 def to_image(t: Any, chain: Chain, names: Declarations) -> Chain:
-    return pil_to_tensor(t, chain, names) if chain.kind == "image" else chain
+    return (pil_to_tensor(t, chain, names) if chain.kind == "image" else chain).then(cls="Image")
 
 
 @known("ToPILImage", "of what ToTensor made, or of u8")
@@ -398,6 +412,10 @@ def to_dtype(t: Any, chain: Chain, names: Declarations) -> Chain:
 
 
 @known("ToPureTensor", "v2")
+def to_pure_tensor(t: Any, chain: Chain, names: Declarations) -> Chain:
+    return chain.then(cls="Tensor")
+
+
 @known("Identity", "v2, and torch.nn")
 def identity(t: Any, chain: Chain, names: Declarations) -> Chain:
     return chain
@@ -463,7 +481,7 @@ def in_turn(parts: Iterable[Any], chain: Chain, follow: Follow) -> Chain:
 
 
 def keeping(start: Chain, end: Chain, name: str) -> tuple[str, ...]:
-    if (end.kind, end.grey) != (start.kind, start.grey):
+    if (end.kind, end.grey, end.cls) != (start.kind, start.grey, start.cls):
         raise Unknown(f"what stands in {name} makes something else of an image")
     return end.after(start)
 
