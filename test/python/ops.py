@@ -194,6 +194,9 @@ class Ops(unittest.TestCase):
             self.assertLess(len(str(raised.exception)), 600)
 
     def test_mistakes(self):
+        for name, kind in (("sum", "built in"), ("gamma", "a distribution"), ("imagenet", "a constant")):
+            with self.assertRaisesRegex(AttributeError, f"`{name}` is {kind}.*: use it in a pipeline"):
+                getattr(ops, name)
         with self.assertRaisesRegex(AttributeError, "the library has no function `resise`"):
             ops.resise
         with self.assertRaisesRegex(TypeError, r"resize takes other arguments:\nresize\(x: E\[h, w\], height: int"):

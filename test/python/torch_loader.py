@@ -38,6 +38,12 @@ class TorchLoader(unittest.TestCase):
             self.assertEqual((loader.num_workers, loader.pin_memory, loader.batch_sampler), (0, False, None))
         with Loader(NUMBERS.replace("last keep", "last drop"), **OPTIONS) as loader:
             self.assertEqual((len(loader), loader.drop_last), (12, True))
+        for rows in (96, 100): # of which batches of 8 take all, or not
+            even = {"columns": {"value": numpy.arange(rows)}, "cache": ""}
+            for text in ("keep", "drop"):
+                for last in (None, "keep", "drop", "pad"):
+                    with Loader(NUMBERS.replace("last keep", f"last {text}"), last=last, **even) as loader:
+                        self.assertEqual(loader.drop_last, (last or text) == "drop", (rows, text, last))
         with Loader(penstock.load(NUMBERS, **OPTIONS)) as loader:
             self.assertEqual(len(list(map(len, loader))), 13)
 

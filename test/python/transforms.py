@@ -379,6 +379,10 @@ class Unknown(unittest.TestCase):
                 (T.Compose([T.PILToTensor(), T.RandomAutocontrast()]), "RandomAutocontrast", "Pillow images only"),
                 (T.Compose([T.Grayscale(), T.PILToTensor(), T.ColorJitter(0.4)]), "ColorJitter", "three channels"),
                 (inner(T.ConvertImageDtype(torch.uint8)), "ConvertImageDtype", "uint8 is not offered"),
+                *((T.Pad(*padding), "Pad", reason) for padding, reason in (((-3,), "negative"), (((-3, -2, -1, -4),), "negative"), ((2, 300), "300 is no byte"),
+                                                                           ((2, -4), "-4 is no byte"), ((2, (1, 2, 300)), "300 is no byte"))),
+                (T.RandomCrop(9, padding=-2), "RandomCrop", "negative"), (T.RandomRotation(4, fill=256), "RandomRotation", "256 is no byte"),
+                (T.RandAugment(fill=-1), "RandAugment", "-1 is no byte"),
                 (T.RandomOrder([T.RandomInvert()] * 4), "RandomOrder", "too many orders"),
                 (T.RandomApply([T.ToTensor()]), "RandomApply", "something else")]:
             self.refuse(transform, name, reason)

@@ -33,17 +33,30 @@ __all__: list[str] = [] # filled by the library, see __dir__
 
 
 @functools.lru_cache(maxsize=None)
-def _functions() -> dict[str, list[dict[str, Any]]]:
-    """The functions that `penstock ops` lists, by name; a name may be in several modules."""
+def _listed() -> list[dict[str, Any]]:
+    """What `penstock ops` lists."""
     handle = ctypes.c_void_p()
     if _c.library.operators(ctypes.byref(handle)) != _c.OK:
         raise PenstockError("the operators cannot be listed")
-    found: dict[str, list[dict[str, Any]]] = {}
-    for entry in json.loads(_c.library.text_data(handle)):
-        if entry["kind"] == "function":
-            found.setdefault(entry["name"], []).append(entry)
+    found: list[dict[str, Any]] = json.loads(_c.library.text_data(handle))
     _c.library.text_release(handle)
     return found
+
+
+@functools.lru_cache(maxsize=None)
+def _functions() -> dict[str, list[dict[str, Any]]]:
+    """The functions of the library, by name; a name may be in several modules."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for entry in _listed():
+        if entry["kind"] == "function":
+            found.setdefault(entry["name"], []).append(entry)
+    return found
+
+
+def _others() -> dict[str, str]:
+    """What else is listed, and what it is."""
+    kinds = {"draw": "a distribution", "constant": "a constant"}
+    return {entry["name"]: kinds.get(entry["kind"], "built in, a part") for entry in _listed() if entry["kind"] != "function"}
 
 
 def __dir__() -> list[str]:
@@ -53,7 +66,9 @@ def __dir__() -> list[str]:
 @functools.lru_cache(maxsize=None)
 def __getattr__(name: str) -> Callable[..., Any]:
     if name.startswith("__") or name not in _functions():
-        raise AttributeError(f"the library has no function `{name}`")
+        kind = None if name.startswith("__") else _others().get(name)
+        raise AttributeError(f"the library has no function `{name}`" if kind is None else
+                             f"`{name}` is {kind} of the language: use it in a pipeline; penstock.ops has the functions of its library alone")
 
     def call(*arguments: Any, key: int | None = None, axes: str | None = None, **named: Any) -> Any:
         return _call(name, arguments, named, key, axes)

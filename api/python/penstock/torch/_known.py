@@ -89,7 +89,7 @@ def one_number(fill: Any, chain: Chain) -> str:
     values = [0] if fill is None else list(fill) if isinstance(fill, (list, tuple)) else [fill]
     if len(set(values)) != 1:
         raise Unknown(f"a fill for each channel ({fill}) is not offered")
-    return number(values[0]) if chain.kind == "tensor" else str(int(values[0]))
+    return number(values[0]) if chain.kind == "tensor" else str(fill_of_bytes(values[0]))
 
 
 def fills_of(fill: Any, chain: Chain) -> list[int]:
@@ -97,7 +97,13 @@ def fills_of(fill: Any, chain: Chain) -> list[int]:
     fill = fill_for(fill, chain)
     if chain.kind != "image" or chain.grey or not isinstance(fill, (list, tuple)) or len(fill) != 3 or len(set(fill)) == 1:
         return []
-    return [int(value) for value in fill]
+    return [fill_of_bytes(value) for value in fill]
+
+
+def fill_of_bytes(value: Any) -> int:
+    if not 0 <= int(value) <= 255:
+        raise Unknown(f"a fill of {value} is no byte; 0 to 255 are offered")
+    return int(value)
 
 
 def with_fills(fill: Any, chain: Chain, names: Declarations, make: Callable[[str], str]) -> Chain:
@@ -151,6 +157,8 @@ def resizes_tall_images_down_first(filter: str) -> bool:
 
 def padded(padding: Any, how: Any, fill: Any, chain: Chain, names: Declarations) -> Chain:
     values = [padding] if isinstance(padding, int) else [int(value) for value in padding]
+    if min(values) < 0:
+        raise Unknown(f"a negative padding ({min(values)}), which cuts, is not offered")
     if values[:2] == values[2:]:
         values = values[:2]
     if len(set(values)) == 1:

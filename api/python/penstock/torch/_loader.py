@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence
 
 import torch
 import torch.distributed
 import torch.utils.dlpack
 
+from .. import _c
 from .._dlpack import make_capsules
 from ..loader import Loader as PlainLoader
 from ..loader import load
@@ -152,10 +154,15 @@ class Loader:
 
     @property
     def drop_last(self) -> bool:
-        """True if every batch is full."""
+        """True if rows that fill no batch are left out."""
         if self.batch_sampler is not None:
             return getattr(self.batch_sampler, "drop_last", False)
-        return len(self.loader) * self.batch_size <= len(self.sampler)
+        given = self.loader._options["last"]
+        if given != _c.LAST_PIPELINE:
+            return given == _c.LAST_DROP
+        # Where all rows fill batches, the pipeline's text says what would be; a bundle has none.
+        said = set(re.findall(r"\blast\s+(keep|drop|pad)\b", self.loader.program._text or ""))
+        return len(self.loader) * self.batch_size <= len(self.sampler) and not said - {"drop"}
 
     def __len__(self) -> int:
         return len(self.loader if self.batch_sampler is None else self.batch_sampler) # type: ignore[arg-type]
