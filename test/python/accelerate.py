@@ -338,6 +338,26 @@ class Loops(unittest.TestCase):
                 self.assertEqual(queue.get(), wanted)
                 self.assertEqual(sum(float(images.sum()) for images, _ in loader), wanted)
 
+    def test_a_child_goes_on_with_an_iterator(self):
+        class Leaves(datasets.CIFAR10):
+            def __getitem__(self, index):
+                return self.transform(Image.fromarray(self.data[index])), index
+        for cls in (datasets.CIFAR10, Leaves):
+            loader = DataLoader(array_set(cls, EVEN, 50), 4)
+            wanted = [images.sum().item() for images, _ in loader][2:]
+            context = multiprocessing.get_context("fork")
+            with self.subTest(cls.__name__), accelerated() as hook:
+                batches, queue = iter(loader), context.SimpleQueue()
+                next(batches), next(batches)
+                child = context.Process(target=lambda: queue.put([images.sum().item() for images, _ in batches])) # noqa: B023
+                child.start()
+                child.join(60)
+                self.assertEqual(child.exitcode, 0)
+                self.assertEqual(queue.get(), wanted)
+                self.assertEqual([images.sum().item() for images, _ in batches], wanted) # this process has its own place
+                entry, = hook.report.entries.values()
+                self.assertEqual(entry.samples, 50)
+
     def test_a_transform_that_is_changed_between_epochs(self):
         data = cifar()
         loader = DataLoader(data, 8)

@@ -17,7 +17,7 @@ from . import _compare
 from ._guard import Guard
 from ._plan import Plan, as_value, askable, asked_ahead, flat, mapped, pieces
 from ._report import Entry
-from ._session import PushedLoader, epoch_number
+from ._session import FORKED, PushedLoader, epoch_number
 from ._workers import WorkerRandomness
 
 
@@ -79,6 +79,9 @@ class PipelineIterator(_BaseDataLoaderIter):
 
     def _next_data(self) -> Any:
         start = time.perf_counter()
+        if self._session is not None and not self._session.is_open:
+            self._entry.failed(SessionError(FORKED))
+            self._session = None
         while not self._num_workers and not self._ended and len(self._asked) < self._ahead and (
                 not self._asked or self._number + len(self._asked) < self._askable):
             self._ask()

@@ -26,7 +26,7 @@ from ._guard import Guard, guard_of
 from ._record import Recorded, chain_of, columns_of, source_of
 from ._report import Entry
 from ._search import calls_functions, composes_in
-from ._session import epoch_number
+from ._session import FORKED, epoch_number
 from ._items import ItemSession
 from ._tables import GREY_ITEMS, ITEMS, Declined, Source, name_of
 from ._workers import WorkerRandomness
@@ -335,6 +335,9 @@ class LeafIterator:
 
     def __next__(self) -> Any:
         start = time.perf_counter()
+        if not self._failed and not all(session is None or session.session.is_open for session in self._sessions.values()):
+            self._entry.failed(SessionError(FORKED))
+            self._failed = True
         while not self._ended and (not self._queue or len(self._queue) <= AHEAD and self._pulled < self._early):
             self._pull()
         if not self._queue:

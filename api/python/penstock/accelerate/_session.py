@@ -15,6 +15,10 @@ from ..loader import Loader, _bad_of
 from ..outputs import Batch
 
 
+#: Of an iterator that goes on in a forked process.
+FORKED = "its session's threads are those of the process that this one was forked from"
+
+
 class PushedLoader(Loader):
     """As penstock.Loader; which rows a batch has is said before it is asked for."""
     #: Copies what the script may have changed since, before an epoch begins.
