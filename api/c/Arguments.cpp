@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/c/Arguments.h"
+#include "api/c/Outputs.h"
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -96,7 +97,9 @@ static Status checkTables(const pst_external_table *tables, size_t count) {
 }
 
 /// An enumeration's values begin with 0.
-static Status checkWord(int value, int last, const char *name) {
+template <typename Enumeration>
+static Status checkWord(const Enumeration &written, Enumeration last, const char *name) {
+  const int value = numberOf(written);
   if (value >= 0 && value <= last)
     return {};
   return wrong("`" + std::string(name) + "` is " + std::to_string(value) + ", and not 0 to " +

@@ -34,12 +34,12 @@ pst_dtype api::dtypeOf(plan::DType type) {
   }
 }
 
-plan::DType api::dtypeFrom(pst_dtype type) {
+plan::DType api::dtypeFrom(const pst_dtype &type) {
   constexpr plan::DType types[] = {plan::DType::none, plan::DType::u8,  plan::DType::i8,
                                    plan::DType::u16,  plan::DType::i16, plan::DType::i32,
                                    plan::DType::i64,  plan::DType::f16, plan::DType::bf16,
                                    plan::DType::f32,  plan::DType::f64, plan::DType::boolean};
-  const size_t index = static_cast<size_t>(type);
+  const auto index = static_cast<size_t>(numberOf(type));
   return index < std::size(types) ? types[index] : plan::DType::none;
 }
 

@@ -2,6 +2,7 @@
 """Classes of tensors: what stays in Python behind transforms v2 gets tv_tensors.Image, Tensor or a Pillow image, as it would have. Where this
 torchvision has no second version, few lines stand in for it."""
 import contextlib
+import inspect
 import sys
 import types
 import unittest
@@ -29,7 +30,8 @@ class Plain(torch.Tensor):
 
 
 def of_second(cls):
-    cls.__module__ = "torchvision.transforms.v2.few"
+    for one in (cls, *filter(inspect.isfunction, vars(cls).values())):
+        one.__module__ = "torchvision.transforms.v2.few"
     return cls
 
 

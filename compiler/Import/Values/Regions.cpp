@@ -124,10 +124,9 @@ mlir::Value Tensors::loadHere(mlir::Value tensor, const std::map<std::string, ml
   }
   for (const Dim &axis : dims(tensor))
     if (at.contains(axis.axis.name))
-      demandElements(axis, range,
-                     "it is read at a place that is computed; `if extent(x, " + axis.axis.name +
-                         ") > 0 then map ... else map ...` gives such a sample another value",
-                     region.domain);
+      demandElements(axis, range, "it is read at a place that is computed", region.domain,
+                     "; `if extent(x, " + axis.axis.name +
+                         ") > 0 then map ... else map ...` gives such a sample another value");
   mlir::Type element = llvm::cast<pipe::NamedTensorType>(tensor.getType()).getElementType();
   return endOf(region.block).create<pipe::LoadOp>(here, element, tensor, indices);
 }

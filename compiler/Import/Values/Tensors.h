@@ -39,9 +39,10 @@ public:
   /// Extents of the values that a repeat carries, which no op defines.
   std::map<void *, std::vector<Dim>> carriedDims;
 
-  /// Refuses an axis without elements where `why` needs one: here, or per sample.
+  /// Refuses an axis without elements where `why` needs one: here, or per sample, with `advice`
+  /// behind it.
   void demandElements(const Dim &dim, dsl::SourceRange range, const std::string &why,
-                      llvm::ArrayRef<Dim> domain = {});
+                      llvm::ArrayRef<Dim> domain = {}, const std::string &advice = "");
 
   // --- Axes whose number of elements pixels decide (Counted.cpp)
   /// An axis with room for as many elements as there may be, and their number beside it.

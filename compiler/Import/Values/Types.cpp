@@ -177,7 +177,7 @@ bool Tensors::sameExtent(const Dim &a, const Dim &b) {
 }
 
 void Tensors::demandElements(const Dim &dim, dsl::SourceRange range, const std::string &why,
-                             llvm::ArrayRef<Dim> domain) {
+                             llvm::ArrayRef<Dim> domain, const std::string &advice) {
   const std::string what = "axis " + quote(dim.axis.name) + " has no elements, and " + why;
   const mlir::Value size = room(dim);
   const std::optional<int64_t> known = constantInt(size);
@@ -197,7 +197,7 @@ void Tensors::demandElements(const Dim &dim, dsl::SourceRange range, const std::
       holds = binary(pipe::BinaryKind::bit_or, holds,
                      compare(pipe::Predicate::le, elements, intConstant(0)));
   }
-  check(holds, what, size, size);
+  check(holds, what + advice, size, size);
 }
 
 Val Tensors::tensor(mlir::Value value) {
