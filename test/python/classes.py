@@ -180,7 +180,7 @@ class Classes(unittest.TestCase):
 
     def test_what_compile_transforms_refuses(self):
         for parts, reason in (([I, v2.Lambda(torch.abs, IMAGE)], "for some classes only"), ([v2.Pad(1, fill={MASK: 1})], "no fill for"),
-                              ([I, E, doubled(IMAGE)], "asks for the class of a tensor"), ([I, E, T.RandomHorizontalFlip(1), v2.Pad(1, fill={IMAGE: 1})], "a fill for each class")):
+                              ([I, E, doubled(IMAGE)], "asks what a tensor is"), ([I, E, T.RandomHorizontalFlip(1), v2.Pad(1, fill={IMAGE: 1})], "a fill for each class")):
             with self.assertRaises(UnknownTransform) as caught:
                 compile_transforms(T.Compose(parts))
             self.assertIn(reason, caught.exception.reason)
