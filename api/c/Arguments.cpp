@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/c/Arguments.h"
-#include "api/c/Outputs.h"
 #include <algorithm>
 #include <cstring>
 #include <limits>

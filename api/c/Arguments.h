@@ -5,9 +5,19 @@
 
 #include "api/c/penstock.h"
 #include "runtime/core/Status.h"
+#include <cstring>
 #include <string>
 
 namespace penstock::api {
+
+/// The number that a caller wrote for one of C's enumerations: C++ may only look at its bytes,
+/// since it need not be a value of the enumeration.
+template <typename Enumeration> int numberOf(const Enumeration &written) {
+  static_assert(sizeof written == sizeof(int));
+  int number;
+  std::memcpy(&number, &written, sizeof number);
+  return number;
+}
 
 /// Refuse what cannot be read: arrays, names and values that are NULL. `name` is that of the array
 /// in penstock.h.

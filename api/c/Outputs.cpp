@@ -2,6 +2,7 @@
 //
 // Outputs of a batch or sample, in C.
 #include "api/c/Outputs.h"
+#include "api/c/Arguments.h"
 #include <algorithm>
 
 using namespace penstock;

@@ -5,22 +5,12 @@
 
 #include "api/c/penstock.h"
 #include "runtime/sched/Batch.h"
-#include <cstring>
 #include <vector>
 
 namespace penstock::api {
 
 /// The C name of an element type.
 pst_dtype dtypeOf(plan::DType type);
-
-/// The number that a caller wrote for one of C's enumerations: C++ may only look at its bytes,
-/// since it need not be a value of the enumeration.
-template <typename Enumeration> int numberOf(const Enumeration &written) {
-  static_assert(sizeof written == sizeof(int));
-  int number;
-  std::memcpy(&number, &written, sizeof number);
-  return number;
-}
 
 /// Converts back; DType::none for a number that is no type.
 plan::DType dtypeFrom(const pst_dtype &type);

@@ -389,7 +389,8 @@ def _loads(step: dis.Instruction, code: types.CodeType) -> str:
     if step.opname in ("LOAD_ATTR", "LOAD_DEREF", "LOAD_GLOBAL"):
         return OTHERS
     arguments = code.co_varnames[:code.co_argcount + code.co_kwonlyargcount]
-    return ARGUMENTS if step.opname == "LOAD_FAST" and step.argval in arguments else ""
+    loaded = step.argval if isinstance(step.argval, tuple) else (step.argval,) # Python 3.13 loads two at once
+    return ARGUMENTS if "LOAD_FAST" in step.opname and any(one in arguments for one in loaded) else ""
 
 
 def is_standard(module: types.ModuleType) -> bool:
