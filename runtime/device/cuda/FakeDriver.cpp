@@ -218,7 +218,8 @@ void FakeDriver::fillMemory() {
         return current->blame("host memory is freed that was not allocated", invalidValue);
       for (const auto &[stream, operations] : current->streams)
         for (const Operation &operation : operations)
-          if (holds({*found}, reinterpret_cast<uintptr_t>(operation.host), 0))
+          if (holds({*found}, reinterpret_cast<uintptr_t>(operation.host),
+                    1)) // not what begins behind
             current->blame("host memory is freed that a copy still touches", invalidValue);
       current->pinned.erase(found);
       while (current->advanceLocked())
