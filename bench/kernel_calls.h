@@ -127,7 +127,7 @@ public:
       : compiled(compile(library, file, pipeline)), plan(valueOf(Plan::load(compiled.plan))),
         code(valueOf(tableFor(*plan, valueOf(Image::load(compiled.image))))) {
     describeSteps();
-    open(values);
+    open(values, wantedBatches);
     BatchPtr first; // held: results that are kept from its samples are in no other
     while (!first)
       first = valueOf(session->next());
@@ -196,8 +196,10 @@ private:
     }
   }
 
-  void open(const std::vector<std::string> &values) {
+  void open(const std::vector<std::string> &values, size_t wantedBatches) {
     SessionOptions options;
+    options.prefetch =
+        std::max(options.prefetch, int(wantedBatches)); // all are held, and the first
     std::vector<RealFileSystem::Root> roots;
     for (const std::string &argument : values) {
       const size_t at = argument.find('=');
