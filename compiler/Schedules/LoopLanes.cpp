@@ -29,6 +29,10 @@ public:
 private:
   int64_t ofBody(Block &body, ArrayRef<Value> inputs, StringRef along);
   int64_t beside(Operation &op) const;
+  bool isInMemory(Value tensor) const {
+    return stored.inMemory.contains(tensor) || stored.rows.contains(tensor);
+  }
+  bool isTreeOfLoads(Block &body, ArrayRef<Value> inputs) const;
 
   const StoredValues &stored;
   const penstock::lane::Features &has;
@@ -58,9 +62,25 @@ int64_t LiveBytes::beside(Operation &op) const {
   return isExtreme && !isConstant && !has.numbers ? 2 * bytesOf(binary.getType()) : 0;
 }
 
+/// Returns whether what a body computes is read once each, out of memory: LLVM then finishes one
+/// register's lanes before it begins the next one's, so that few values live at once.
+bool LiveBytes::isTreeOfLoads(Block &body, ArrayRef<Value> inputs) const {
+  for (auto [argument, input] : llvm::zip(body.getArguments(), inputs))
+    if (!isInMemory(input) || !(argument.use_empty() || argument.hasOneUse()))
+      return false;
+  return llvm::all_of(body, [&](Operation &op) {
+    const bool isShared = llvm::any_of(op.getResults(), [](Value result) {
+      return !result.getDefiningOp<LoadOp>() && !(result.use_empty() || result.hasOneUse());
+    });
+    return !isShared && !llvm::isa<DrawOp>(op) && beside(op) == 0;
+  });
+}
+
 /// Returns the bytes of an element whose inputs are those of the body's first arguments. An
 /// argument lives from its first reader on, a result from where it is made.
 int64_t LiveBytes::ofBody(Block &body, ArrayRef<Value> inputs, StringRef along) {
+  if (isTreeOfLoads(body, inputs))
+    return bytesOf(body.getTerminator()->getOperand(0).getType());
   llvm::DenseMap<Value, int64_t> size; // of what differs from lane to lane
   int64_t most = 0, made = 0;          // what other bodies make is there before this one begins
   Value before;
@@ -114,8 +134,7 @@ int64_t LiveBytes::ofBody(Block &body, ArrayRef<Value> inputs, StringRef along) 
 int64_t LiveBytes::of(Value tensor, StringRef along) {
   if (auto found = known.find(tensor); found != known.end())
     return found->second;
-  const bool isStored = stored.inMemory.contains(tensor) || stored.rows.contains(tensor);
-  const int64_t bytes = isStored ? bytesOf(tensor.getType()) : whenMade(tensor, along);
+  const int64_t bytes = isInMemory(tensor) ? bytesOf(tensor.getType()) : whenMade(tensor, along);
   known[tensor] = bytes;
   return bytes;
 }
