@@ -225,7 +225,8 @@ constexpr OtherType types[] = {
     {"half", "f16"},    {"float16", "f16"}, {"bfloat16", "bf16"}, {"uint8", "u8"},   {"byte", "u8"},
     {"uchar", "u8"},    {"int8", "i8"},     {"char", "i8"},     {"uint16", "u16"},   {"int16", "i16"},
     {"short", "i16"},   {"int32", "i32"},   {"int64", "i64"},   {"long", "i64"},     {"integer", "int"},
-    {"boolean", "bool"}, {"bool_", "bool"}, {"str", "text"},    {"string", "text"},  {"number", "f64"}};
+    {"boolean", "bool"}, {"bool_", "bool"}, {"str", "text"},    {"string", "text"},  {"number", "f64"},
+    {"u32", "i64"},     {"uint32", "i64"},  {"uint", "i64"},    {"u64", "i64"},      {"uint64", "i64"}};
 
 struct OtherParameter {
   std::string_view theirs;

@@ -270,6 +270,26 @@ fn bounds(g: f32[h, w]) -> { low: f32, high: f32 } = { low = min(g over [h, w]),
         numpy.testing.assert_array_equal(found["j"], x.max((2, 3)) - x.min((2, 3)))
         numpy.testing.assert_array_equal(found["k"], numpy.where(v.max((2, 3)) > 200, v[:, :, 1, 1], v[:, :, 1, 0]))
 
+    def test_binders_beside_neighbours(self):
+        """What has the window's axes is taken by its place in the window, whether by arithmetic or by a binder of a `map`."""
+        near = lambda body: f"window (v in i32(row.v), h = -1 ..= 1, w = -1 ..= 1) {{ {body} }}"
+        found = self.recipe({
+            "a": ("i32[n, h, w]", near("sum(map (p in v, q in both) { p * q } over [h, w])")),
+            "b": ("i32[n, h, w]", near("sum(v * both over [h, w])")),
+            "c": ("i32[n, h, w]", near("sum(map (q in across, p in v) { p * q } over [h, w])")),
+            "d": ("i32[n, h, w]", near("sum(map (p in v, q in i32(row.v)) { p - q } over [h, w])")),
+            "e": ("i32[n, h, w]", near("sum(map (p in v, i in 0 .. 2, q in along) { p * q + i32(i) } over [h, w, i])"))},
+            """let both = map (h in 0 .. 3, w in 0 .. 3) { i32(h * 5 - w) }
+  let across = map (w in 0 .. 3) { i32(w * w) }
+  let along = map (i in 0 .. 2) { i32(i) + 3 }""")
+        v = windows(found["v"]).astype(int)
+        h, w = numpy.indices((3, 3))
+        numpy.testing.assert_array_equal(found["a"], (v * (h * 5 - w)).sum((2, 3)))
+        numpy.testing.assert_array_equal(found["b"], found["a"])
+        numpy.testing.assert_array_equal(found["c"], (v * w * w).sum((2, 3)))
+        numpy.testing.assert_array_equal(found["d"], v.sum((2, 3)) - 9 * found["v"].astype(int))
+        numpy.testing.assert_array_equal(found["e"], v.sum((2, 3)) * 7 + 9)
+
     def test_scans_along_neighbours(self):
         near = lambda body, of="row.x": f"window (v in {of}, w = -1 ..= 1) {{ {body} }}"
         found = self.recipe({"a": ("f32[n, h, w]", near("scan_linear(v, w, 0.5)[w = 1]")),

@@ -18,6 +18,8 @@ Val Expressions::evalIndex(const dsl::IndexExpr &index) {
       continue;
     }
     which = eval(*setting.value);
+    if (which.is(Kind::Number) && isOfPeers(which.ir))
+      which = boxed(which); // found among tensors, as a place that pixels decide
     if (which.is(Kind::Range))
       fail(setting.value->range, "a slice of the batch is no value of a sample",
            "`rename(x, n, m)` is the value of all samples along an axis `m`, which can be sliced");

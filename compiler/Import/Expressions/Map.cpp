@@ -23,7 +23,7 @@ mlir::Value Expressions::bodyScalar(const Val &value, dsl::SourceRange range, co
 /// Most elements of a tensor that is made inside of a `map` from the `map`'s element.
 static constexpr int64_t mostSmall = 64;
 
-Val Expressions::mapSmall(const dsl::MapExpr &map, const std::vector<Val> &values) {
+Val Expressions::mapSmall(const dsl::MapExpr &map, std::vector<Val> values) {
   Val out;
   out.kind = Kind::Neighbours;
   auto addAxis = [&](const Val::GridAxis &axis, dsl::SourceRange range) {
@@ -54,6 +54,9 @@ Val Expressions::mapSmall(const dsl::MapExpr &map, const std::vector<Val> &value
     count = axis.extent < 1 || count > 4096 ? 4097 : count * axis.extent;
   if (count > 4096)
     notYet(map.range, "a `map` over none, or more than 4096, of the elements of a window");
+  for (size_t i = 0; i < values.size(); ++i)
+    if (values[i].is(Kind::Tensor)) // by its place in the window, as in arithmetic
+      values[i] = onGrid(values[i], out.grid, map.binds[i].range);
   BinderScope names(frames);
   for (const dsl::Bind &binder : map.binds)
     names.hide(binder.name.text);
@@ -75,8 +78,7 @@ Val Expressions::mapSmall(const dsl::MapExpr &map, const std::vector<Val> &value
       } else if (value.is(Kind::Range)) {
         bind(name, number(intConstant(lows[i] + along(name.text))));
       } else {
-        bind(name,
-             value.is(Kind::Tensor) ? number(elementHere(value.ir, map.binds[i].range)) : value);
+        bind(name, value);
       }
     }
     Val body = evalBlock(map.body);

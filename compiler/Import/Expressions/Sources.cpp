@@ -6,6 +6,8 @@
 // when a session starts; names and types of columns are known here.
 #include "compiler/Import/Expressions/Sources.h"
 
+#include "dsl/Sema/OtherLibraries.h"
+
 using namespace penstock::importer;
 
 namespace penstock::importer {
@@ -77,6 +79,12 @@ mlir::Type SourceImport::columnType(const dsl::Expr &expr, const std::string &co
   const auto *index = expr.as<dsl::IndexExpr>();
   const auto *name = index ? index->base->as<dsl::NameExpr>() : nullptr;
   mlir::Type element = name ? in.elementNamed(name->name) : mlir::Type();
+  if (const auto *other = expr.as<dsl::NameExpr>()) {
+    const std::string_view ours = dsl::ourType(other->name);
+    in.fail(expr.range, quote(other->name) + " is not an element type",
+            ours.empty() ? "`i64`, or with axes `u8[h = 32, w = 32, c = rgb]`"
+                         : quote(std::string(ours)));
+  }
   if (!element)
     in.fail(expr.range,
             "a column has an element type, such as `i64` or `u8[h = 32, w = 32, c = rgb]`");

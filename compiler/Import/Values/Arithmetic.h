@@ -26,6 +26,8 @@ public:
   mlir::Value fromSortKey(mlir::Value key, mlir::Type type);
   Val reduceNeighbours(pipe::ReduceKind kind, const Val &value,
                        const std::vector<std::string> &over, dsl::SourceRange range);
+  /// A small tensor spread over a neighbourhood.
+  Val onGrid(const Val &tensor, const std::vector<Val::GridAxis> &grid, dsl::SourceRange range);
 
   // --- Conversions of element types (Conversions.cpp)
   Val castTo(pipe::CastMode mode, const Val &value, mlir::Type to, dsl::SourceRange range);
@@ -51,8 +53,6 @@ public:
 
 private:
   mlir::Value turned(mlir::Value bits);
-  /// A small tensor spread over a neighbourhood.
-  Val onGrid(const Val &tensor, const std::vector<Val::GridAxis> &grid, dsl::SourceRange range);
 };
 
 } // namespace penstock::importer

@@ -7,6 +7,8 @@
 // sample has, the same for all.
 #include "compiler/Import/Values/Tensors.h"
 
+#include "mlir/Analysis/SliceAnalysis.h"
+
 using namespace penstock::importer;
 
 bool Tensors::isBatchAxis(const std::string &axis, const Val &value) {
@@ -32,6 +34,14 @@ Val Tensors::boxed(const Val &value) {
   if (!value.is(Kind::Number) || isElementLocal(value.ir))
     return value;
   return tensor(buildMap({}, value.ir.getType(), [&](ElementRegion &) { return value.ir; }));
+}
+
+bool Tensors::isOfPeers(mlir::Value number) {
+  llvm::SetVector<mlir::Operation *> makers;
+  mlir::getBackwardSlice(number, &makers);
+  if (mlir::Operation *op = number.getDefiningOp())
+    makers.insert(op);
+  return llvm::any_of(makers, llvm::IsaPred<pipe::PeerOp>);
 }
 
 Val Tensors::peersOf(const Val &value, const std::string &axis, dsl::SourceRange range) {

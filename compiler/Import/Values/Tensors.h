@@ -81,6 +81,8 @@ public:
   Val samplesOfBatch();
   /// Returns a number as a tensor without axes; any other value as it is.
   Val boxed(const Val &value);
+  /// Returns whether a number is made of another sample's, which is known as late as pixels are.
+  static bool isOfPeers(mlir::Value number);
   /// The value of every sample, along a new outermost axis.
   Val peersOf(const Val &value, const std::string &axis, dsl::SourceRange range);
 
