@@ -8,6 +8,7 @@
 #include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
 #include "compiler/Conversion/KernelToLoops/Elements/Scalars.h"
 #include "compiler/Conversion/KernelToLoops/Nest/Nest.h"
+#include "compiler/Conversion/KernelToLoops/Vector/LaneFloats.h"
 #include "compiler/Conversion/KernelToLoops/Whole/Reduce.h"
 #include "compiler/Conversion/KernelToLoops/Whole/Reduction.h"
 #include "compiler/Conversion/KernelToLoops/Whole/Whole.h"
@@ -25,7 +26,18 @@ LaneValue penstock::conversion::scanStep(const Site &site, ScanOp op, LaneValue 
   auto [ctx, b, l, m] = site.parts();
   if (op.getKind() == ScanKind::recurrence)
     return l.binary(BinaryKind::add, value, l.binary(BinaryKind::mul, factor, sofar));
-  return l.binary(op.getKind() == ScanKind::max ? BinaryKind::max : BinaryKind::add, sofar, value);
+  if (op.getKind() != ScanKind::max)
+    return l.binary(BinaryKind::add, sofar, value);
+  if (!llvm::isa<FloatType>(sofar.type))
+    return l.binary(BinaryKind::max, sofar, value);
+  // A maximum begins with the canonical NaN, and of two NaN the first operand is kept: no other
+  // one comes in. An instruction for numbers wants none that signals.
+  sofar.range.quiet = true;
+  if (fillsRegisters(l, value.value))
+    value = l.canonical(value);
+  LaneValue largest = l.binary(BinaryKind::max, sofar, value);
+  largest.canonical = largest.value;
+  return largest;
 }
 
 LaneValue penstock::conversion::scanStart(const Lanes &l, ScanOp op, Type element) {
@@ -33,12 +45,6 @@ LaneValue penstock::conversion::scanStart(const Lanes &l, ScanOp op, Type elemen
   if (op.getKind() == ScanKind::max && llvm::isa<FloatType>(element))
     return l.constant(l.b.getFloatAttr(element, nan)); // any number takes its place
   return neutral(l, op.getKind() == ScanKind::max ? ReduceKind::max : ReduceKind::sum, element);
-}
-
-LaneValue penstock::conversion::largestSoFar(const Lanes &l, Value value, Type type) {
-  LaneValue sofar = l.wrap(value, type);
-  sofar.range.quiet = true;
-  return sofar;
 }
 
 static LogicalResult emitScan(const Site &site, ScanOp op) {
@@ -81,15 +87,12 @@ static void scanPixels(const Site &site, ScanOp op, const Buffer &to, SmallVecto
   NamedTensorType type = typeOf(op.getResult());
   Type element = computeType(type.getElementType());
   const int64_t along = laneAxis + 1, count = type.getAxes()[along].extent, lanes = l.lanes;
-  const bool isMax = op.getKind() == ScanKind::max && llvm::isa<FloatType>(element);
   Value first = l.mul(at[laneAxis].base, l.i64(count));
   for (int64_t part = 0; part < count; ++part) {
     at[laneAxis] = m.constant(0);
     at[along] = {l.add(first, l.i64(part * lanes)), 1, {}, {}};
     LaneValue value = l.cast(CastMode::value, emit(site, op.getValue(), at), element);
     value.value = l.splat(value.value);
-    if (isMax)
-      value = l.canonical(value);
     LaneValue sofar = scanStep(site, op, scanStart(l, op, element), value, factor);
     for (int64_t place = 1; place < count; ++place) {
       SmallVector<int64_t> before(lanes);
@@ -99,8 +102,6 @@ static void scanPixels(const Site &site, ScanOp op, const Buffer &to, SmallVecto
         before[lane] = here[lane] ? lane - 1 : lane;
       }
       LaneValue seen = l.wrap(m.shuffle(sofar.value, sofar.value, before), element);
-      if (isMax)
-        seen = largestSoFar(l, seen.value, element);
       auto mask = VectorType::get({lanes}, b.getI1Type());
       Value isHere =
           b.create<arith::ConstantOp>(l.loc, DenseElementsAttr::get(mask, ArrayRef<bool>(here)));
@@ -139,10 +140,6 @@ static void scanLanes(const Site &site, ScanOp op, const Buffer &to, LaneValue f
     auto step = [&](const Site &site, LaneValue sofar, SmallVector<LaneValue> *made) {
       auto [ctx, b, l, m] = site.parts();
       LaneValue value = l.cast(CastMode::value, emit(site, op.getValue(), at), element);
-      if (op.getKind() == ScanKind::max && llvm::isa<FloatType>(element)) {
-        value = l.canonical(value);
-        sofar = largestSoFar(l, sofar.value, element);
-      }
       value = scanStep(site, op, sofar, value, factor);
       LaneValue stored = l.cast(CastMode::value, value, type.getElementType());
       if (made)
@@ -239,10 +236,7 @@ static void scanRows(const Site &site, ScanOp op, const Buffer &to, LaneValue fa
           for (auto [row, carried] : llvm::enumerate(sofar)) {
             move(static_cast<int64_t>(row));
             LaneValue value = l.cast(CastMode::value, emit(site, op.getValue(), at), element);
-            LaneValue seen = op.getKind() == ScanKind::max && llvm::isa<FloatType>(element)
-                                 ? largestSoFar(l, carried, element)
-                                 : l.wrap(carried, element);
-            made.push_back(scanStep(site, op, seen, value, factor));
+            made.push_back(scanStep(site, op, l.wrap(carried, element), value, factor));
           }
           SmallVector<Value> next;
           for (auto [row, value] : llvm::enumerate(made)) {

@@ -9,8 +9,7 @@ namespace penstock::conversion {
 
 /// Returns the value before the first element.
 LaneValue scanStart(const Lanes &l, pipe::ScanOp op, mlir::Type element);
-/// Wraps the value that a running maximum carries: a NaN of it is quiet.
-LaneValue largestSoFar(const Lanes &l, mlir::Value value, mlir::Type type);
+/// Returns the value up to an element. A NaN that a running maximum carries is canonical.
 LaneValue scanStep(const Site &site, pipe::ScanOp op, LaneValue sofar, LaneValue value,
                    LaneValue factor);
 /// Stores rows once more where one of them has a NaN.

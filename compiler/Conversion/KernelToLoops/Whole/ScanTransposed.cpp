@@ -37,8 +37,8 @@ public:
         type(typeOf(op.getResult())), element(computeType(type.getElementType())),
         along(type.axisIndex(op.getAxis())), side(along - 1), bytes(scalarBytes(element)),
         rows(scanOf(op).getLanes()), columns(type.getAxes()[along].extent),
-        isMax(op.getKind() == ScanKind::max),
-        looksLater(!isMax && (type.getElementType().isF32() || type.getElementType().isF64())) {}
+        looksLater(op.getKind() != ScanKind::max &&
+                   (type.getElementType().isF32() || type.getElementType().isF64())) {}
 
   void emitAll();
 
@@ -57,7 +57,6 @@ private:
   NamedTensorType type;
   Type element;
   int64_t along, side, bytes, rows, columns;
-  bool isMax;
   bool looksLater; ///< a NaN stays one to the end of the row: which one is looked at there
 };
 
@@ -81,12 +80,8 @@ Value TransposedScan::square(SmallVector<Index> at, Value first, Value from, Val
   SmallVector<Value> made = transposed(m, read, bytes);
   LaneValue stored;
   for (int64_t column = old; column < rows; ++column) {
-    LaneValue value{made[column], element, range}, seen = l.wrap(sofar, element);
-    if (isMax && llvm::isa<FloatType>(element)) {
-      value = l.canonical(value);
-      seen = largestSoFar(l, sofar, element);
-    }
-    stored = scanStep(wide, op, seen, value, factor);
+    stored =
+        scanStep(wide, op, l.wrap(sofar, element), LaneValue{made[column], element, range}, factor);
     made[column] = sofar = l.splat(stored.value);
   }
   made = transposed(m, made, bytes);
@@ -98,10 +93,11 @@ Value TransposedScan::square(SmallVector<Index> at, Value first, Value from, Val
     moveToRow(at, first, number);
     stored.value = old ? m.shuffle(made[number], made[number], fresh) : made[number];
     const Site some = site.withLanes(rows - old);
-    LaneValue narrowed = some.m.l.cast(CastMode::value, {stored.value, element, stored.range},
-                                       type.getElementType());
+    LaneValue moved{stored.value, element, stored.range};
+    moved.canonical = stored.canonical ? stored.value : Value();
+    LaneValue narrowed = some.m.l.cast(CastMode::value, moved, type.getElementType());
     if (rows - old == 1)
-      narrowed.value = b.create<vector::ExtractOp>(l.loc, narrowed.value, 0);
+      narrowed = some.m.l.wrap(b.create<vector::ExtractOp>(l.loc, narrowed.value, 0), narrowed.type);
     some.m.store(to, at, narrowed);
   }
   return sofar;
