@@ -113,6 +113,52 @@ static Value lowOf(const Lanes &l, const LaneValue &value) {
       loc, DenseElementsAttr::get(llvm::cast<VectorType>(type), b.getI8IntegerAttr(byte)));
 }
 
+/// A number of 64 bits that fits a byte, in each lane of `lanes`; null where making it takes work.
+static Value asByte(const Lanes &l, const LaneValue &value, int64_t lanes) {
+  OpBuilder &b = l.b;
+  const VectorType bytes = VectorType::get({lanes}, b.getI8Type());
+  if (!llvm::isa<VectorType>(value.value.getType())) {
+    auto extended = value.value.getDefiningOp<arith::ExtUIOp>();
+    Value byte = extended && extended.getIn().getType().isInteger(8)
+                     ? extended.getIn()
+                     : b.create<arith::TruncIOp>(l.loc, b.getI8Type(), value.value).getResult();
+    return b.create<vector::SplatOp>(l.loc, bytes, byte);
+  }
+  if (APInt first; value.step && matchPattern(value.first, m_ConstantInt(&first))) {
+    SmallVector<int8_t> places;
+    for (int64_t lane = 0; lane < lanes; ++lane)
+      places.push_back(static_cast<int8_t>(first.getSExtValue() + lane * *value.step));
+    return b.create<arith::ConstantOp>(l.loc, DenseElementsAttr::get(bytes, ArrayRef(places)));
+  }
+  return lowOf(l, value);
+}
+
+Value penstock::conversion::integerCompare(const Lanes &l, Predicate predicate, bool isUnsigned,
+                                           Value lhs, Value rhs) {
+  using P = arith::CmpIPredicate;
+  static constexpr P withSign[] = {P::eq, P::ne, P::slt, P::sle, P::sgt, P::sge};
+  static constexpr P without[] = {P::eq, P::ne, P::ult, P::ule, P::ugt, P::uge};
+  const int number = static_cast<int>(predicate);
+  return l.b.create<arith::CmpIOp>(l.loc, isUnsigned ? without[number] : withSign[number], lhs,
+                                   rhs);
+}
+
+Value penstock::conversion::compareBytes(const Lanes &l, Predicate predicate, const LaneValue &lhs,
+                                         const LaneValue &rhs) {
+  auto both = [&](double low, double high) {
+    return lhs.range.within(low, high) && rhs.range.within(low, high);
+  };
+  const bool noSign = both(0, UINT8_MAX);
+  if (!noSign && !both(INT8_MIN, INT8_MAX))
+    return {};
+  auto type = llvm::dyn_cast<VectorType>(lhs.value.getType());
+  type = type ? type : llvm::dyn_cast<VectorType>(rhs.value.getType());
+  if (!type || !lhs.type.isInteger(64))
+    return {};
+  Value x = asByte(l, lhs, type.getNumElements()), y = asByte(l, rhs, type.getNumElements());
+  return x && y ? integerCompare(l, predicate, noSign, x, y) : Value();
+}
+
 /// The lowest byte of a result comes from those of the operands: a u8 that takes nothing else is
 /// computed in a quarter of the registers.
 static Value lowBinary(const Lanes &l, BinaryKind kind, const LaneValue &a, const LaneValue &c) {

@@ -152,6 +152,8 @@ LaneValue Lanes::compare(Predicate predicate, LaneValue lhs, LaneValue rhs) cons
     lhs = widen(*this, lhs);
     rhs = widen(*this, rhs);
   }
+  if (Value v = compareBytes(*this, predicate, lhs, rhs))
+    return {v, b.getI1Type(), Interval::of(0, 1)};
   match(lhs.value, rhs.value);
   Value v;
   if (isFloat(lhs.type)) {
@@ -159,11 +161,7 @@ LaneValue Lanes::compare(Predicate predicate, LaneValue lhs, LaneValue rhs) cons
     static constexpr P ordered[] = {P::OEQ, P::UNE, P::OLT, P::OLE, P::OGT, P::OGE};
     v = b.create<arith::CmpFOp>(loc, ordered[static_cast<int>(predicate)], lhs.value, rhs.value);
   } else {
-    using P = arith::CmpIPredicate;
-    static constexpr P isSigned[] = {P::eq, P::ne, P::slt, P::sle, P::sgt, P::sge};
-    static constexpr P isUnsignedP[] = {P::eq, P::ne, P::ult, P::ule, P::ugt, P::uge};
     const bool noSign = isUnsigned(lhs.type) || lhs.type.isSignlessInteger(1);
-    const int number = static_cast<int>(predicate);
     // Numbers that fit 32 bits were mostly made wider to be compared: half of the registers are
     // enough.
     auto isSmall = [](const Interval &range) { return range.within(INT32_MIN, INT32_MAX); };
@@ -171,8 +169,7 @@ LaneValue Lanes::compare(Predicate predicate, LaneValue lhs, LaneValue rhs) cons
         type && type.getElementTypeBitWidth() == 64 && isSmall(lhs.range) && isSmall(rhs.range))
       for (Value *side : {&lhs.value, &rhs.value})
         *side = b.create<arith::TruncIOp>(loc, like(*side, b.getI32Type()), *side);
-    v = b.create<arith::CmpIOp>(loc, noSign ? isUnsignedP[number] : isSigned[number], lhs.value,
-                                rhs.value);
+    v = integerCompare(*this, predicate, noSign, lhs.value, rhs.value);
   }
   return {v, b.getI1Type(), Interval::of(0, 1)};
 }

@@ -97,7 +97,8 @@ Value TransposedScan::square(SmallVector<Index> at, Value first, Value from, Val
     moved.canonical = stored.canonical ? stored.value : Value();
     LaneValue narrowed = some.m.l.cast(CastMode::value, moved, type.getElementType());
     if (rows - old == 1)
-      narrowed = some.m.l.wrap(b.create<vector::ExtractOp>(l.loc, narrowed.value, 0), narrowed.type);
+      narrowed =
+          some.m.l.wrap(b.create<vector::ExtractOp>(l.loc, narrowed.value, 0), narrowed.type);
     some.m.store(to, at, narrowed);
   }
   return sofar;

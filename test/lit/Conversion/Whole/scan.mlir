@@ -14,3 +14,16 @@ pipe.kernel @scans "pixels" {
   %0 = pipe.scan sum %x along "k" : !pipe.tensor<f32[t=100, k=40]> -> !pipe.tensor<f32[t=100, k=40]>
   pipe.return %0 : !pipe.tensor<f32[t=100, k=40]>
 }
+
+// What a running maximum carries has the canonical NaN alone, whose bits nothing takes on its way.
+// CHECK-LABEL: func.func @largest(
+// CHECK: llvm.load {{.*}} vector<16xf32>
+// CHECK-NOT: dense<2143289344>
+// CHECK: llvm.store {{.*}} vector<8xf32>
+// CHECK-NOT: dense<2143289344>
+// CHECK: return
+pipe.kernel @largest "pixels" {
+^bb0(%x: !pipe.tensor<f32[h=50, w=64]>):
+  %0 = pipe.scan max %x along "h" : !pipe.tensor<f32[h=50, w=64]> -> !pipe.tensor<f32[h=50, w=64]>
+  pipe.return %0 : !pipe.tensor<f32[h=50, w=64]>
+}
