@@ -9,6 +9,7 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/Format.h"
+#include <charconv>
 
 using namespace mlir;
 using namespace penstock;
@@ -37,7 +38,7 @@ std::string codegen::memoryType(Type type) {
 
 std::string codegen::registerType(Type type) { return isStorage(type) ? "f32" : memoryType(type); }
 
-static Expression realLiteral(APFloat value, Type type) {
+Expression codegen::realLiteral(APFloat value, Type type) {
   const bool isDouble = type.isF64();
   bool loses = false;
   value.convert(isDouble ? APFloat::IEEEdouble() : APFloat::IEEEsingle(),
@@ -51,14 +52,9 @@ static Expression realLiteral(APFloat value, Type type) {
     return {text, bindAll};
   }
   char digits[40]; // the shortest that is read back as the same number
-  const double number = value.convertToDouble();
-  for (int precision = 1; precision <= 17; ++precision) {
-    std::snprintf(digits, sizeof digits, "%.*g", precision, number);
-    if (isDouble ? std::strtod(digits, nullptr) == number
-                 : std::strtof(digits, nullptr) == static_cast<float>(number))
-      break;
-  }
-  std::string text = digits;
+  const auto written = isDouble ? std::to_chars(digits, std::end(digits), value.convertToDouble())
+                                : std::to_chars(digits, std::end(digits), value.convertToFloat());
+  std::string text(digits, written.ptr);
   if (text.find_first_of(".e") == std::string::npos)
     text += ".0";
   if (!isDouble)

@@ -41,6 +41,7 @@ std::string memoryType(mlir::Type type);
 bool isWantedAsSum(mlir::func::CallOp call);
 /// A number as a literal of exactly its type.
 Expression literal(mlir::Attribute value, mlir::Type type);
+Expression realLiteral(llvm::APFloat value, mlir::Type type);
 
 class KernelText {
 public:

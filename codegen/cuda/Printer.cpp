@@ -24,20 +24,24 @@ static void printTable(llvm::raw_ostream &os, memref::GlobalOp table,
   os << "\nstatic __device__ const " << memoryType(element) << " "
      << cudaKernelName(options, table.getSymName()) << "[" << type.getDimSize(0) << "] = {";
   size_t column = 100;
-  for (Attribute value : conversion::elementsOf(table).getValues<Attribute>()) {
-    std::string text;
-    if (isStorage) // the bits
-      text =
-          std::to_string(llvm::cast<FloatAttr>(value).getValue().bitcastToAPInt().getZExtValue());
-    else
-      text = literal(value, element).text;
+  auto print = [&](std::string text) {
     if (StringRef(text).starts_with("(") &&
         !StringRef(text).contains(" ")) // the array has the type
       text = text.substr(text.find(')') + 1);
     column += text.size() + 2;
     os << (column > 100 ? "\n    " : " ") << text << ",";
     column = column > 100 ? text.size() + 5 : column;
-  }
+  };
+  const DenseElementsAttr elements = conversion::elementsOf(table);
+  if (isStorage) // the bits
+    for (const APFloat &value : elements.getValues<APFloat>())
+      print(std::to_string(value.bitcastToAPInt().getZExtValue()));
+  else if (llvm::isa<FloatType>(element)) // many: none becomes an attribute of its own
+    for (const APFloat &value : elements.getValues<APFloat>())
+      print(realLiteral(value, element).text);
+  else
+    for (Attribute value : elements.getValues<Attribute>())
+      print(literal(value, element).text);
   os << "\n};\n";
 }
 

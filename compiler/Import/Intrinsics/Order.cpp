@@ -30,6 +30,9 @@ Val Intrinsics::sort(Args args) {
       base.create<pipe::SortOp>(here, tensorOf(base.getI64Type(), all), value, axis, sizesOf(all)));
 }
 
+/// Elements of the longest transform: its tables of sines are part of the code.
+static constexpr int64_t longestTransform = 1 << 20;
+
 Val Intrinsics::fft(Args args) {
   Val x = demandTensor(args[0], "fft");
   const std::string axis = demandAxis(args[1], &x, "fft");
@@ -47,6 +50,11 @@ Val Intrinsics::fft(Args args) {
          "`frames` cuts pieces of one length");
   if (along.axis.extent < 1)
     fail(args[1].range, "axis " + quote(axis) + " has no elements");
+  if (along.axis.extent > longestTransform)
+    fail(args[1].range,
+         "axis " + quote(axis) + " has " + std::to_string(along.axis.extent) +
+             " elements, and a transform takes at most " + std::to_string(longestTransform),
+         "`frames` cuts pieces");
   for (const char *name : {"freq", "part"})
     if (axis != name && find(all, name))
       fail(args[0].range, "`fft` adds axis " + quote(name) + ", which its input has: " + show(x));
