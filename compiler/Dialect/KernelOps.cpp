@@ -108,9 +108,9 @@ static LogicalResult verifySchedule(KernelOp kernel, DictionaryAttr schedule) {
       if (!integer || !integer.getType().isSignlessInteger(64) ||
           !penstock::level::numbered(integer.getInt()))
         return refuse("a level is 2, 3, 4, 5 or 64, as i64");
-    } else if (name == "streaming") {
+    } else if (name == "streaming" || name == "reciprocals") {
       if (!llvm::isa<UnitAttr>(value))
-        return refuse("`streaming` stands alone");
+        return refuse("`" + name.str() + "` stands alone");
     } else if (name == "threads") { // C2
       if (!number(value, 32, 1024, 32))
         return refuse("a block has 32 to 1024 threads, a multiple of 32, as i64");
@@ -147,8 +147,9 @@ static LogicalResult verifySchedule(KernelOp kernel, DictionaryAttr schedule) {
                       "row alone, as i64");
     } else {
       return kernel.emitOpError() << "has a schedule with `" << name
-                                  << "`; known are `level`, `streaming`, `row_tile`, `mapping`, "
-                                     "`threads`, `resident`, `tile`, `rows` and `copied`";
+                                  << "`; known are `level`, `streaming`, `reciprocals`, "
+                                     "`row_tile`, `mapping`, `threads`, `resident`, `tile`, `rows` "
+                                     "and `copied`";
     }
   }
   if (schedule.contains("mapping") != schedule.contains("threads")) // C2

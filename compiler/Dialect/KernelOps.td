@@ -24,7 +24,8 @@ def Pipe_KernelOp : Pipe_Op<"kernel", [Pipe_OfClass<"other">, IsolatedFromAbove,
     Constraints:
 
     - (C1) on a CPU, a schedule has the feature `level` (runtime/abi/level.h), and may say
-      `streaming`.
+      `streaming`: outputs bypass the caches; and `reciprocals`: what is divided by one number for all lanes is
+      multiplied by its reciprocal, and corrected.
     - (C2) on a GPU, it has a `mapping`, "grid", "block" or "tile", and `threads` of a
       block, a multiple of 32 up to 1024; it may say in `resident` how many blocks, 1 to 32, are to fit on a
       multiprocessor at once, by their registers.

@@ -64,6 +64,18 @@ static std::optional<int64_t> batchBytes(PipelineOp pipeline, Value value) {
   return *size * type.numElements() * scalarBytes(type.getElementType());
 }
 
+/// Returns whether floats are divided by what is no constant.
+static bool divides(KernelOp kernel) {
+  return kernel
+      .walk([](BinaryOp op) {
+        return op.getKind() == BinaryKind::div && computedIn(op.getType()).isF32() &&
+                       !op.getRhs().getDefiningOp<ConstantOp>()
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 /// Batches from this size on are streamed to memory. At least two are in flight:
 /// together they leave the caches that a core can call its own. Where it was
 /// measured (docs/rationale/cpu-code.md), cached stores lose from there on.
@@ -167,11 +179,14 @@ struct ScheduleCpuPass : penstock::schedules::impl::ScheduleCpuBase<ScheduleCpuP
                 "goes through its rows in tiles of " + std::to_string(*tile) +
                     ", which stay in a near cache");
     }
-    // It wins where a register is a line, on the machines that were measured, and loses
+    // Both win where a register is a line, on the machines that were measured, and lose
     // on Zen 3, where it is half of one.
-    if (penstock::lane::featuresOf(level).registerBytes >= lineBytes &&
-        streamsOutputs(kernel, getOperation()))
-      chosen.set("streaming", builder.getUnitAttr());
+    if (penstock::lane::featuresOf(level).registerBytes >= lineBytes) {
+      if (streamsOutputs(kernel, getOperation()))
+        chosen.set("streaming", builder.getUnitAttr());
+      if (divides(kernel))
+        chosen.set("reciprocals", builder.getUnitAttr());
+    }
     kernel.setScheduleAttr(chosen.getDictionary(&getContext()));
   }
 };

@@ -77,6 +77,8 @@ DECISIONS = [
     ("lanes of sorted rows", ORDER, r"lanes = 4", "lanes = 8"),
     ("lanes of sorted columns", "output y: i64[n, h, w] = sort(row.tall, h)", r"(#schedule.sort<way = across, along = .w., lanes) = 8", r"\1 = 16"),
     ("squares", "output y: f32[n, w, h] = map (v in row.c) { v * 0.5 }", r', across = "w"', ""),
+    ("quotients that are products", "output y: f32[n, h, w] = map (v in row.b, q in map (h in 0 .. 5) { factor * f32(h + 3) }) { f32(v) / q }",
+     r'(@k0 "pixels" schedule \{level = 3 : i64)', r"\1, reciprocals"),
     ("copies", "output y: u8[n, h, w] = concat(each (q in 0 .. 2) { row.b }, w)", r"(copies = .*?)lanes = 32", r"\1lanes = 8"),
 ]
 

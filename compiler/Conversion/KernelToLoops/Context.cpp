@@ -19,10 +19,13 @@ Context::Context(KernelOp kernel, func::FuncOp function, int64_t &nextCheck)
     if (auto level = schedule->getAs<IntegerAttr>("level"))
       has = lane::featuresOf(level.getInt());
     streaming = schedule->contains("streaming");
+    reciprocals = schedule->contains("reciprocals");
   }
 }
 
-Site::Site(Context &ctx, Location loc) : ctx(ctx), m(Lanes(ctx.b, loc, ctx.has)) {}
+Site::Site(Context &ctx, Location loc) : ctx(ctx), m(Lanes(ctx.b, loc, ctx.has)) {
+  m.l.reciprocals = ctx.reciprocals;
+}
 
 Site Site::withLanes(int64_t lanes) const {
   Site site = *this;

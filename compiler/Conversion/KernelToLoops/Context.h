@@ -63,7 +63,8 @@ struct Context {
   mlir::OpBuilder b;
   lane::Features has; ///< of the machine that code is made for
   const WholeOps *whole = nullptr;
-  bool streaming = false; ///< outputs bypass the caches where they are whole lines
+  bool reciprocals = false; ///< quotients by one number for all lanes are products
+  bool streaming = false;   ///< outputs bypass the caches where they are whole lines
 
   llvm::DenseMap<mlir::Value, LaneValue> scalars;
   llvm::DenseMap<mlir::Value, KeyValue> keys;

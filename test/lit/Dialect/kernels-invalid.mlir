@@ -189,7 +189,7 @@ pipe.kernel @k "pixels" schedule {mapping = "grid", threads = 64 : i64, resident
 
 // -----
 
-// expected-error @below {{has a schedule with `lanes`; known are `level`, `streaming`, `row_tile`, `mapping`, `threads`, `resident`, `tile`, `rows` and `copied`}}
+// expected-error @below {{has a schedule with `lanes`; known are `level`, `streaming`, `reciprocals`, `row_tile`, `mapping`, `threads`, `resident`, `tile`, `rows` and `copied`}}
 pipe.kernel @k "pixels" schedule {lanes = 16 : i64} {
 ^bb0(%x: !pipe.tensor<u8[w=4]>):
   pipe.return %x : !pipe.tensor<u8[w=4]>

@@ -75,7 +75,7 @@ LaneValue penstock::conversion::quotient(const Lanes &l, const LaneValue &a, con
   const auto constant = static_cast<float>(c.range.low);
   const bool hasProducts = l.has.fusedMultiplyAdd && a.type.isF32();
   auto alike = c.value.getDefiningOp<vector::SplatOp>();
-  if (hasProducts && alike && l.lanes * 4 >= l.has.registerBytes)
+  if (l.reciprocals && hasProducts && alike && l.lanes * 4 >= l.has.registerBytes)
     return quotientByOne(l, a, alike.getInput());
   if (!hasProducts || !c.range.isConstant() || a.range.least < 0x1p-60 || !dividesExactly(constant))
     return {b.create<arith::DivFOp>(loc, a.value, c.value), a.type, {}};

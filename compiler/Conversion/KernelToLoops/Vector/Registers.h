@@ -22,7 +22,8 @@ public:
 
   mlir::OpBuilder &b;
   mlir::Location loc;
-  lane::Features has; ///< of the machine that code is made for
+  lane::Features has;       ///< of the machine that code is made for
+  bool reciprocals = false; ///< quotients by one number for all lanes are products
   /// Elements per vector; 1: no vectors.
   int64_t lanes = 1;
 
