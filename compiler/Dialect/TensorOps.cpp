@@ -419,7 +419,7 @@ LogicalResult ScatterOp::verify() {
   for (const Axis &axis : values.getAxes())
     if (axis.name != getAxis())
       given.push_back(axis.name);
-  if (values.axisIndex(getAxis()) < 0 || kept != given) // C2
+  if (values.axisIndex(getAxis()) < 0 || base.axisIndex(getAxis()) >= 0 || kept != given) // C2
     return emitOpError() << "moves " << values << " along `" << getAxis() << "` into " << base;
   if (!sameAxisNames(base, result) || base.getElementType() != values.getElementType() ||
       base.getElementType() != result.getElementType()) // C3

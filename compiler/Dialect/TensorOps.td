@@ -656,8 +656,8 @@ def Pipe_ScatterOp : Pipe_TensorOp<"scatter", form = "passes", access = "once", 
 
     - (C1) `over` names axes of the base, each once, and `at` has one i64 tensor
       over `axis` alone for each of them.
-    - (C2) the values have `axis`, and besides it the base's axes that are not in
-      `over`, in their order.
+    - (C2) the values have `axis`, which is none of the base's, and besides it those
+      of the base that are not in `over`, in their order.
     - (C3) base, values and result have one element type; the result has the
       base's axes.
     - (C4) `sum`, `min` and `max` are not of bool, f16 or bf16.

@@ -309,6 +309,37 @@ class Scattering(AlongTest):
         numpy.testing.assert_array_equal(found["real"], real)
         numpy.testing.assert_array_equal(found["along"], along)
 
+    def test_elements_and_base_may_have_axes_of_one_name(self):
+        """What elements are counted along is not where they go, whatever either is called."""
+        lets = ("let line = int(row.v[h = 0])\n  let at = int(row.v[h = 1]) % 40 - 3\n  let back = sort(line, w)\n"
+                "  let base = map (w in 0 .. 33) { 7 }\n  let rows = map (h in 0 .. 5, w in 0 .. 33) { 7 }\n"
+                "  let small = map (w in 0 .. 4, h in 0 .. 6) { 7 }\n  let h = merge(int(row.v), h, w)\n"
+                "  let flat = index(h, h)")
+        ways = {"sum": numpy.add, "min": numpy.minimum, "max": numpy.maximum}
+        found = self.along({"line": ("i64[n, w]", "line"), "at": ("i64[n, w]", "at"), "back": ("i64[n, w]", "back"), "v": ("i64[n, h, w]", "int(row.v)"),
+                            "first": ("i64[n, w]", "scatter(base, line, w = at, combine = first)"),
+                            "sorted": ("i64[n, w]", "scatter(base, line[w = back], w = back, combine = first)"),
+                            "rides": ("i64[n, h, w]", "scatter(rows, int(row.v), w = at)"),
+                            "both": ("i64[n, w, h]", "scatter(small, line, w = at / 9, h = line / 50)"),
+                            "few": ("i64[n, w]", "scatter(map (w in 0 .. 3) { 7 }, line, w = at)"),
+                            "whole": ("i64[n, h, w]", "scatter(rows, h, w = map (i in flat) { i % 33 }, h = map (i in flat) { i / 33 })"),
+                            **{kind: ("i64[n, w]", f"scatter(base, line, w = at, combine = {kind})") for kind in ways}}, lets=lets)
+        line, at, v = found["line"], found["at"], found["v"]
+        inside = (at >= 0) & (at < 33)
+        for kind, combine in ways.items():
+            expected = numpy.full(33, 7)
+            combine.at(expected, at[inside], line[inside])
+            numpy.testing.assert_array_equal(found[kind], expected)
+        numpy.testing.assert_array_equal(found["first"], [next(iter(line[at == w]), 7) for w in range(33)])
+        numpy.testing.assert_array_equal(found["sorted"], line)
+        rides, both, few = numpy.full((5, 33), 7), numpy.full((4, 6), 7), numpy.full(3, 7)
+        numpy.add.at(rides, (slice(None), at[inside]), v[:, inside])
+        columns = numpy.where(at < 0, -(-at // 9), at // 9)  # towards 0
+        numpy.add.at(both, (columns[columns < 4], (line // 50)[columns < 4]), line[columns < 4])
+        numpy.add.at(few, at[(at >= 0) & (at < 3)], line[(at >= 0) & (at < 3)])
+        for name, expected in (("rides", rides), ("both", both), ("few", few), ("whole", v + 7)):
+            numpy.testing.assert_array_equal(found[name], expected, name)
+
     def test_a_rank_and_a_group_place_elements_as_hard_voxels(self):
         for position in range(4):
             found = self.along({"points": ("f32[n, p <= 40, xyz] ragged", "row.points"), "rank": ("i64[n, p <= 40] ragged", "g.rank"),

@@ -10,8 +10,6 @@
 using namespace penstock::importer;
 namespace dsl = penstock::dsl;
 
-static constexpr char insideMark = '\'';
-
 namespace {
 
 /// The names that stand in a function's text: all of them, and those of axes that it makes: what a

@@ -173,8 +173,22 @@ Val Intrinsics::scatter(const std::vector<Argument> &args, dsl::SourceRange rang
     fail(args[1].range, "the values have axis " + quote(along.axis.name) +
                             ", and those of the base that no place tells: " + show(into) + " and " +
                             show(values));
+  // Elements are counted apart from places in the base, whose axis may have the same name.
+  mlir::Value moved = permute(values.ir, order);
+  std::string axis = along.axis.name;
+  while (find(all, axis) || (axis != along.axis.name && find(given, axis)))
+    axis += insideMark;
+  auto rename = [&](mlir::Value &value) {
+    std::vector<Dim> named = dims(value);
+    named.front().axis.name = axis; // of the elements, which `order` begins with
+    value = retype(value, named);
+  };
+  if (axis != along.axis.name) {
+    rename(moved);
+    llvm::for_each(places, rename);
+  }
   llvm::SmallVector<llvm::StringRef> names(over.begin(), over.end());
-  return tensor(base.create<pipe::ScatterOp>(here, tensorOf(element, all), kind, into.ir,
-                                             permute(values.ir, order), along.axis.name,
-                                             base.getStrArrayAttr(names), places, sizesOf(all)));
+  return tensor(base.create<pipe::ScatterOp>(here, tensorOf(element, all), kind, into.ir, moved,
+                                             axis, base.getStrArrayAttr(names), places,
+                                             sizesOf(all)));
 }

@@ -220,6 +220,15 @@ func.func @places_are_numbers(%b: !pipe.tensor<u8[m=2]>, %x: !pipe.tensor<u8[w=4
 // -----
 
 // scatter, C2.
+func.func @scatter_counts_elements_apart_from_places(%b: !pipe.tensor<u8[w=4]>, %x: !pipe.tensor<u8[w=4]>, %g: !pipe.tensor<i64[w=4]>) {
+  // expected-error @below {{moves '!pipe.tensor<u8[w=4]>' along `w` into '!pipe.tensor<u8[w=4]>'}}
+  %0 = pipe.scatter sum %b by %x along "w" over ["w"] at (%g) : !pipe.tensor<u8[w=4]>, !pipe.tensor<u8[w=4]>, !pipe.tensor<i64[w=4]> -> !pipe.tensor<u8[w=4]>
+  return
+}
+
+// -----
+
+// scatter, C2.
 func.func @values_have_the_other_axes(%b: !pipe.tensor<u8[m=2, c=3]>, %x: !pipe.tensor<u8[w=4]>, %g: !pipe.tensor<i64[w=4]>) {
   // expected-error @below {{moves '!pipe.tensor<u8[w=4]>' along `w` into '!pipe.tensor<u8[m=2, c=3]>'}}
   %0 = pipe.scatter sum %b by %x along "w" over ["m"] at (%g) : !pipe.tensor<u8[m=2, c=3]>, !pipe.tensor<u8[w=4]>, !pipe.tensor<i64[w=4]> -> !pipe.tensor<u8[m=2, c=3]>
