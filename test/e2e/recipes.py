@@ -311,13 +311,21 @@ fn bounds(g: f32[h, w]) -> { low: f32, high: f32 } = { low = min(g over [h, w]),
             "a": ("f32[n, h, w]", "map (p in row.x, q in row.x[h = 0], r in row.x[h = 1]) { let t: f32[k] = [p, q, r, 0.5] return max(t over [k]) }"),
             "b": ("i64[n, w]", "map (p in row.x[h = 0], q in row.x[h = 1], r in row.x[h = 2]) { sort(stack([p, q, r], k), k)[k = 0] }"),
             "c": ("f32[n, w]", "map (p in row.x[h = 0]) { sum(map (k in 0 .. 4) { p * f32(k) } over [k]) }"),
-            "d": ("f32[n, w]", "map (p in row.x[h = 0]) { concat([stack([p, 1.0], k), 2.5], k)[k = int(p * 2.9)] }")})
+            "d": ("f32[n, w]", "map (p in row.x[h = 0]) { concat([stack([p, 1.0], k), 2.5], k)[k = int(p * 2.9)] }"),
+            "e": ("i64[n, w]", "map (p in row.x[h = 0]) { count(map (q in edges) { q < p } over [e]) }"),
+            "f": ("i64[n, w]", "map (p in row.x[h = 0]) { count(map (q in some) { q < p } over [w]) }"),
+            "g": ("f32[n, w]", "map (p in row.x[h = 0]) { sum(map (q in edges, r in some, i in 0 .. 2) { if q < p then r else f32(i) } over [e, w, i]) }")},
+            "let edges = map (e in 0 .. 8) { f32(e) / 8.0 }\n  let some = row.x[h = 1, w = 3 .. 6]")
         x = found["x"]
         numpy.testing.assert_array_equal(found["a"], numpy.maximum(numpy.maximum(x, x[0]), numpy.maximum(x[1], numpy.float32(0.5))))
         numpy.testing.assert_array_equal(found["b"], x[:3].argsort(0, kind="stable")[0])
         numpy.testing.assert_allclose(found["c"], x[0] * 6, rtol=1e-6)
         places = (x[0] * numpy.float32(2.9)).astype(int)
         numpy.testing.assert_array_equal(found["d"], numpy.stack([x[0], 0 * x[0] + 1, 0 * x[0] + 2.5])[places, numpy.arange(33)])
+        below, some = numpy.arange(8)[:, None] / 8 < x[0], x[1, 3:6]
+        numpy.testing.assert_array_equal(found["e"], below.sum(0))
+        numpy.testing.assert_array_equal(found["f"], (some[:, None] < x[0]).sum(0))
+        numpy.testing.assert_allclose(found["g"], below.sum(0) * 2 * some.sum() + (8 - below.sum(0)) * 3, rtol=1e-6)
 
     def test_mistakes(self):
         near = lambda body: f"f32[n, h, w] = window (v in row.x, h = -1 ..= 1) {{ {body} }}"

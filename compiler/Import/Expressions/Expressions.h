@@ -71,7 +71,7 @@ private:
   // --- Scopes (Map.cpp, Window.cpp, Loops.cpp)
   Val evalMap(const dsl::MapExpr &map);
   /// Maps over the elements of a window, or a few made from an element, one by one.
-  Val mapSmall(const dsl::MapExpr &map, std::vector<Val> values);
+  Val mapSmall(const dsl::MapExpr &map, std::vector<Val> values, bool isInner);
   Val evalWindow(const dsl::WindowExpr &window);
   Val evalEach(const dsl::EachExpr &each);
   /// The first view's number, and how many there are.

@@ -23,7 +23,8 @@ mlir::Value Expressions::bodyScalar(const Val &value, dsl::SourceRange range, co
 /// Most elements of a tensor that is made inside of a `map` from the `map`'s element.
 static constexpr int64_t mostSmall = 64;
 
-Val Expressions::mapSmall(const dsl::MapExpr &map, std::vector<Val> values) {
+/// `isInner`: the tensors among the values are gone through, as neighbours are.
+Val Expressions::mapSmall(const dsl::MapExpr &map, std::vector<Val> values, bool isInner) {
   Val out;
   out.kind = Kind::Neighbours;
   auto addAxis = [&](const Val::GridAxis &axis, dsl::SourceRange range) {
@@ -43,6 +44,9 @@ Val Expressions::mapSmall(const dsl::MapExpr &map, std::vector<Val> values) {
     if (values[i].is(Kind::Neighbours))
       for (const Val::GridAxis &axis : values[i].grid)
         addAxis(axis, binder.range);
+    if (isInner && values[i].is(Kind::Tensor))
+      for (const Dim &dim : dims(values[i].ir))
+        addAxis({dim.axis.name, 0, dim.axis.extent}, binder.range);
     if (!values[i].is(Kind::Range))
       continue;
     int64_t end = 0;
@@ -113,7 +117,7 @@ Val Expressions::evalMap(const dsl::MapExpr &map) {
   }
   PlaceGuard guard(*this, map.range);
   if (isSmall)
-    return mapSmall(map, values);
+    return mapSmall(map, values, false);
   try {
     bool untyped = false;
     BinderScope names(frames);
@@ -144,9 +148,8 @@ Val Expressions::evalMap(const dsl::MapExpr &map) {
     int64_t count = 1;
     for (const Dim &dim : domain)
       count = dim.axis.isStatic() && count <= mostSmall ? count * dim.axis.extent : mostSmall + 1;
-    if (count <= mostSmall &&
-        llvm::none_of(values, [](const Val &v) { return v.is(Kind::Tensor); }))
-      return mapSmall(map, values);
+    if (count <= mostSmall)
+      return mapSmall(map, values, true);
     notYet(map.range, "a tensor made inside a `map` from the `map`'s element");
   }
 }

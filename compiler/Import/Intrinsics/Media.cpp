@@ -63,6 +63,10 @@ Val Intrinsics::pick(Args args, dsl::SourceRange range) {
   if (!table.is(Kind::Table))
     fail(args[0].range, "`pick` takes a table, and this is " + show(table),
          "name it before `for`: `let table = image_folder(root)`");
+  if (args[1].value.is(Kind::Tensor) && args[1].value.tensorType().getRank() == 0)
+    fail(args[1].range,
+         "a row number is known before any tensor is made, and this is one's element",
+         "draw it where the row is picked: `pick(table, draw int(0 .. table.length))`");
   const mlir::Value number = demandIndex(args[1].value, args[1].range, "a row number");
   if (isElementLocal(number))
     fail(args[1].range, "a row is picked for the sample, and this differs from element to element",

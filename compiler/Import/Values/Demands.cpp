@@ -48,9 +48,10 @@ mlir::Value Arithmetic::demandF64(const Val &value, dsl::SourceRange range,
     throw Abort{};
   std::optional<Val> converted =
       value.is(Kind::Number) ? convert(value, base.getF64Type()) : std::nullopt;
+  if (!converted && value.is(Kind::Number))
+    fail(range, what + " is computed in f64, and this is " + show(value), "`f64(...)` converts");
   if (!converted)
-    fail(range, what + " must be a number, and this is " + show(value),
-         value.is(Kind::Number) ? "`f64(...)` converts" : "");
+    fail(range, what + " must be a number, and this is " + show(value));
   return converted->ir;
 }
 
