@@ -139,7 +139,10 @@ pst_status pst_session_open(const pst_program *program, const pst_session_option
   if (options)
     std::memcpy(&given, options, std::min(options->size, sizeof given));
   if (!program || program->transfers.empty())
-    return self.fail(invalid("the program was not compiled; see pst_program_messages()"));
+    return self.fail(invalid(!program || !program->messages.text.empty()
+                                 ? "the program was not compiled; see pst_program_messages()"
+                                 : "the program has no code for a session: it was only checked, or "
+                                   "is a bundle's, which pst_program_load() reads"));
   if (runtime::Status status = checkOptions(given); !status)
     return self.fail(status.error());
   const runtime::TransferLevel &first = program->transfers.front();

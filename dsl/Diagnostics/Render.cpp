@@ -102,6 +102,21 @@ std::string jsonPlace(SourceRange range, const SourceManager &sources) {
          ",\"end_column\":" + std::to_string(end.column);
 }
 
+/// Text for a terminal: what would move its cursor, or end a C string, is a `?` of one column.
+std::string printable(std::string text) {
+  size_t to = 0;
+  for (size_t at = 0; at < text.size(); ++at) {
+    const auto c = static_cast<unsigned char>(text[at]);
+    const auto next = static_cast<unsigned char>(at + 1 < text.size() ? text[at + 1] : 0);
+    const bool isWide = c == 0xC2 && next >= 0x80 && next < 0xA0; // U+0080 to U+009F
+    const bool isControl = isWide || (c < 0x20 && c != '\n' && c != '\t') || c == 0x7F;
+    text[to++] = isControl ? '?' : text[at];
+    at += isWide;
+  }
+  text.resize(to);
+  return text;
+}
+
 } // namespace
 
 std::string renderText(const Diagnostics &diagnostics, const SourceManager &sources) {
@@ -118,7 +133,7 @@ std::string renderText(const Diagnostics &diagnostics, const SourceManager &sour
     if (!diagnostic.hint.empty())
       out += "hint: " + diagnostic.hint + "\n";
   }
-  return out;
+  return printable(std::move(out));
 }
 
 std::string renderJson(const Diagnostics &diagnostics, const SourceManager &sources) {

@@ -378,7 +378,10 @@ int64_t Session::position(bool beforeLast) const {
   const SessionState place = beforeLast ? impl->placeBeforeLast() : impl->place;
   const auto &byLength = impl->program->byLength;
   return byLength ? byLength->samplesBefore(place.seed, place.epoch, place.position)
-                  : place.position;
+         // A batch that is not full takes the place of one that is.
+         : impl->program->callerOrders
+             ? place.position
+             : std::min(place.position, impl->program->positionsPerEpoch());
 }
 
 void Session::cancel() {

@@ -44,9 +44,24 @@ public:
     return std::nullopt;
   }
 
+  /// Returns whether a key stands there more than once.
+  bool isTwice(std::string_view key) const {
+    const size_t first = text.find(key);
+    return first != std::string_view::npos &&
+           text.find(key, first + key.size()) != std::string_view::npos;
+  }
+
 private:
   std::string_view text;
 };
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view blanks = " \n\r\t";
+  const size_t first = text.find_first_not_of(blanks);
+  return first == std::string_view::npos
+             ? std::string_view()
+             : text.substr(first, text.find_last_not_of(blanks) + 1 - first);
+}
 
 Result<DType> typeOf(std::string_view written) {
   const char quote = written.empty() ? '\0' : written[0];
@@ -126,7 +141,16 @@ Result<NpyHeader> readNpyHeader(std::span<const uint8_t> bytes) {
     length |= size_t(bytes[10]) << 16 | size_t(bytes[11]) << 24;
   if (length > bytes.size() - begin)
     return truncated;
-  const Dictionary dictionary(text.substr(begin, length));
+  if (bytes[7] != 0)
+    return Error{Code::Unsupported, ".npy file of version " + std::to_string(version) + "." +
+                                        std::to_string(bytes[7]) + " is not read"};
+  const std::string_view written = trimmed(text.substr(begin, length));
+  if (!written.starts_with('{') || !written.ends_with('}'))
+    return corrupt("its header is no dictionary");
+  const Dictionary dictionary(written);
+  for (const char *key : {"descr", "fortran_order", "shape"})
+    if (dictionary.isTwice(key))
+      return corrupt("its header says something twice");
   const auto type = dictionary.after("descr"), order = dictionary.after("fortran_order"),
              shape = dictionary.after("shape");
   if (!type || !order || !shape)

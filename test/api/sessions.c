@@ -304,6 +304,27 @@ static void test_padding(const pst_program *program) {
   }
 }
 
+/* A last batch that is not full ends where the table does. */
+static void test_positions(const pst_program *program) {
+  static const int64_t expected[] = {12, 24, 36, ROWS};
+  pst_session_options options = PST_SESSION_OPTIONS_INIT;
+  pst_session_info info;
+  pst_session *session;
+  pst_batch *batch = NULL;
+  size_t i;
+  options.last = PST_LAST_KEEP;
+  options.world = 3;
+  session = open_session(program, options);
+  for (i = 0; i < sizeof expected / sizeof *expected; ++i) {
+    EXPECT(pst_session_next(session, &batch) == PST_OK);
+    pst_batch_release(batch);
+    info.size = sizeof info;
+    pst_session_get_info(session, &info);
+    EXPECT(info.position == expected[i] && info.position_before == (int64_t)i * 12);
+  }
+  pst_session_close(session);
+}
+
 int main(int argc, char **argv) {
   pst_program *program;
   int row;
@@ -316,6 +337,7 @@ int main(int argc, char **argv) {
   if (strcmp(argv[1], "run") == 0) {
     test_epochs(program);
     test_unknown_parameters(program);
+    test_positions(program);
     test_waiting(program);
     test_held(program);
     test_rows(program);

@@ -133,6 +133,7 @@ class Bundles(ToolTest):
         for command in (("explain",), ("compile", "--emit", "loops")):
             self.assert_refused(self.done(command[0], self.bundle, *command[1:]), "is a bundle", "needs the .pipe file")
         self.assert_refused(self.done("run", self.bundle, "--target", "x86-64-v2"), "--target does not apply")
+        self.assert_refused(self.done("run", self.bundle, "--no-cache"), "--no-cache does not apply")
         self.assert_refused(self.done("compile", self.bundle, "-o", self.bundle + ".pstk"), "-o does not apply")
         done = self.done("compile", PIPE, "-o", os.path.join(self.folder, "train.o"))
         self.assertEqual(done.returncode, 2)

@@ -90,6 +90,16 @@ class Commands(ToolTest):
         done = self.run_tool("run", self.rows(), "--on-error", "nan", expect=2)
         self.assertIn("--on-error wants `fail` or a fraction such as 1%, but found `nan`", done.stderr)
 
+    def test_epochs_end(self):
+        done = self.run_tool("run", self.rows(), "--epoch", "4294967295", "--epochs", "2", expect=2)
+        self.assertIn("--epoch 4294967295 and --epochs 2 go beyond the last epoch, 4294967295", done.stderr)
+        self.run_tool("run", self.rows(), "--epoch", "4294967295")
+
+    def test_values_of_options_are_not_empty(self):
+        for option in ("--on-error", "--state", "--gpu", "--target", "--pipeline", "--allow", "--hashes", "--device"):
+            done = self.run_tool("run", self.rows(), option, "", expect=2)
+            self.assertIn(f"{option}: the value is empty", done.stdout + done.stderr)
+
     def rows(self):
         path = os.path.join(self.folder, "rows.pipe")
         with open(path, "w", encoding="utf-8") as file:

@@ -85,11 +85,16 @@ Option &Option::oneValueEach() {
   return *this;
 }
 
+/// A name or a word that is empty comes of a variable that is not set.
+static std::string nonempty(const std::string &text) {
+  return text.empty() ? "the value is empty" : "";
+}
+
 Option Command::option(const char *names, std::string &value, const char *help) {
-  return Option(command->add_option(names, value, help));
+  return Option(command->add_option(names, value, help)->check(nonempty));
 }
 Option Command::option(const char *names, std::vector<std::string> &value, const char *help) {
-  return Option(command->add_option(names, value, help));
+  return Option(command->add_option(names, value, help)->check(nonempty));
 }
 Option Command::option(const char *names, int &value, const char *help) {
   return Option(command->add_option(names, value, help));

@@ -20,7 +20,8 @@ static Compilation loadBundle(const CompileOptions &options,
       {"--gpu", !options.gpu.empty()},
       {"--transfer", !options.transfer.empty()},
       {"--machine", !options.machine.empty()},
-      {"--from", !options.from.empty()}};
+      {"--from", !options.from.empty()},
+      {"--no-cache", options.noCache}};
   for (auto [name, given] : others)
     if (given) {
       result.why = options.file + " is compiled: " + name + " does not apply to a bundle";

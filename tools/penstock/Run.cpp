@@ -259,6 +259,13 @@ static int runAll(const State &state, const pst_program *program, pst_session *s
 }
 
 static int run(const State &state) {
+  constexpr int64_t all = int64_t(1) << 32;
+  if (state.run.epoch + int64_t(state.epochs) > all) {
+    std::fprintf(
+        stderr, "penstock: error: --epoch %lld and --epochs %u go beyond the last epoch, %lld\n",
+        static_cast<long long>(state.run.epoch), state.epochs, static_cast<long long>(all - 1));
+    return exitUsage;
+  }
   Interrupts interrupts;
   const ProgramPtr program = compile(state.compile);
   if (!program)

@@ -148,8 +148,10 @@ Val Expressions::evalMap(const dsl::MapExpr &map) {
     int64_t count = 1;
     for (const Dim &dim : domain)
       count = dim.axis.isStatic() && count <= mostSmall ? count * dim.axis.extent : mostSmall + 1;
-    if (count <= mostSmall)
-      return mapSmall(map, values, true);
+    const bool isInner = !regions.empty();
+    if (count <= mostSmall &&
+        (isInner || llvm::none_of(values, [](const Val &v) { return v.is(Kind::Tensor); })))
+      return mapSmall(map, values, isInner);
     notYet(map.range, "a tensor made inside a `map` from the `map`'s element");
   }
 }

@@ -14,6 +14,18 @@ SourceRange find(const SourceManager &sources, FileId file, std::string_view par
   return {file, static_cast<uint32_t>(at), static_cast<uint32_t>(at + part.size())};
 }
 
+TEST(Render, ControlsNoTerminal) {
+  SourceManager sources;
+  FileId file =
+      sources.add("a\033.pipe", std::string("let\0\033[31m x\tx \xC2\x9B! \xC3\xA4\x7F", 21));
+  Diagnostics diagnostics;
+  diagnostics.error(find(sources, file, "!"), "\r`\x08`").hint("\033");
+  EXPECT_EQ(renderText(diagnostics, sources), "a?.pipe:1:16: error: ?`?`\n"
+                                              "  1 | let??[31m x\tx ?! \xC3\xA4?\n"
+                                              "    |            \t   ^\n"
+                                              "hint: ?\n");
+}
+
 TEST(Render, LooksAsOnTheLanguagePage) {
   SourceManager sources;
   std::string text = "\n\n\n\n\n  let pixels = row.data\n    |> resize(224, 224)\n"

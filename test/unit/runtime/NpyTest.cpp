@@ -68,6 +68,14 @@ TEST(Npy, RefusesByName) {
   EXPECT_EQ(messageOf(npy(dictionaryOf("'<f8'", "(4611686018427387904,)"), 4)),
             "damaged .npy file: its shape is impossible");
   EXPECT_EQ(messageOf({'P', 'K'}), "it is no .npy file");
+  const std::string whole = dictionaryOf("'<f4'", "(3,)");
+  EXPECT_EQ(messageOf(npy(whole.substr(0, whole.size() - 1), 12)),
+            "damaged .npy file: its header is no dictionary");
+  EXPECT_EQ(messageOf(npy("{'descr': '<f8', " + whole.substr(1), 12)),
+            "damaged .npy file: its header says something twice");
+  auto bytes = npy(whole, 12);
+  bytes[7] = 9;
+  EXPECT_EQ(messageOf(bytes), ".npy file of version 1.9 is not read");
 }
 
 TEST(Npy, DamagedHeadersNeverLeaveTheirBytes) {
