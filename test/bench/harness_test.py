@@ -134,6 +134,14 @@ class Workers(unittest.TestCase):
         contestant = self.contestant("no_such_peer", "imagenet", {})
         self.assertEqual(contestant.missing, "ModuleNotFoundError: No module named 'bench.peers.no_such_peer'")
 
+    def test_a_bench_fails_where_our_own_side_is_missing(self):
+        bench = harness.Bench("test", [])
+        bench.start([harness.Entry("theirs", "no_such_peer", "imagenet", {}, debian=True),
+                     harness.Entry("ours", "penstock", "no_such_bench", {}, debian=True)])
+        self.assertEqual([failure.split(":")[0] for failure in bench.failed], ["ours"])
+        for contestant in bench.contestants:
+            contestant.close()
+
     def test_our_own_adapter_says_what_to_build(self):
         with tempfile.TemporaryDirectory() as empty, \
                 unittest.mock.patch.object(penstock, "ROOT", pathlib.Path(empty)), \
