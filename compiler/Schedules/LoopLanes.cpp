@@ -62,15 +62,16 @@ int64_t LiveBytes::beside(Operation &op) const {
   return isExtreme && !isConstant && !has.numbers ? 2 * bytesOf(binary.getType()) : 0;
 }
 
-/// Returns whether what a body computes is read once each, out of memory: LLVM then finishes one
-/// register's lanes before it begins the next one's, so that few values live at once.
+/// Returns whether what a body computes is read once each, out of memory, and in four bytes: LLVM
+/// then finishes one register's lanes before it begins the next one's, and few values live at once.
 bool LiveBytes::isTreeOfLoads(Block &body, ArrayRef<Value> inputs) const {
   for (auto [argument, input] : llvm::zip(body.getArguments(), inputs))
     if (!isInMemory(input) || !(argument.use_empty() || argument.hasOneUse()))
       return false;
   return llvm::all_of(body, [&](Operation &op) {
     const bool isShared = llvm::any_of(op.getResults(), [](Value result) {
-      return !result.getDefiningOp<LoadOp>() && !(result.use_empty() || result.hasOneUse());
+      return result.getType().isF64() ||
+             (!result.getDefiningOp<LoadOp>() && !(result.use_empty() || result.hasOneUse()));
     });
     return !isShared && !llvm::isa<DrawOp>(op) && beside(op) == 0;
   });
