@@ -2,6 +2,7 @@
 //
 // Verifiers of kernels.
 #include "compiler/Dialect/CheapOps.h"
+#include "compiler/Dialect/OutputsTogether.h"
 #include "compiler/Dialect/RowStreams.h"
 #include "compiler/Dialect/Rows.h"
 #include "compiler/Dialect/ScheduleDialect.h"
@@ -145,11 +146,16 @@ static LogicalResult verifySchedule(KernelOp kernel, DictionaryAttr schedule) {
       if (!rows || !number(value, 1, rows->extent - 1, 1))
         return refuse("a tile has fewer rows than the kernel goes through, whose ops treat each "
                       "row alone, as i64");
+    } else if (name == "together") { // C27
+      if (!areGroups(kernel, value))
+        return refuse("it has groups of two or more outputs that are computed there, with the same "
+                      "axes, of known extents, and the same loops: their numbers, ascending, as "
+                      "array<i64>");
     } else {
       return kernel.emitOpError() << "has a schedule with `" << name
                                   << "`; known are `level`, `streaming`, `reciprocals`, "
-                                     "`row_tile`, `mapping`, `threads`, `resident`, `tile`, `rows` "
-                                     "and `copied`";
+                                     "`row_tile`, `together`, `mapping`, `threads`, "
+                                     "`resident`, `tile`, `rows` and `copied`";
     }
   }
   if (schedule.contains("mapping") != schedule.contains("threads")) // C2

@@ -50,8 +50,8 @@ def Pipe_KernelOp : Pipe_Op<"kernel", [Pipe_OfClass<"other">, IsolatedFromAbove,
     - (C11) a result that is unrolled there has 1 to 256 elements, a number known when compiling; a reduce that is
       "inline" is unrolled and goes the way "single".
     - (C12) the way "rows" is one of sums, counts, minima, maxima and their places, of numbers, with as many elements
-      for each result as are known when compiling (for a sum of floats at least 32), into rows of at least as many
-      results as there are lanes.
+      for each result as are known when compiling (for a sum of floats at least 32), by two lanes or more, into rows
+      of at least as many results.
     - (C13) the way "lanes" has lanes along the operand's last axis, or the one before channels, which `unroll` names; 2
       or more, 32 for a sum of floats. A run is of its last axes, of known extents. What goes beside are sums of floats of
       rows of known length, as many at most as there are results side by side, and so are rows a period apart; channels of those have such rows, too.
@@ -88,6 +88,9 @@ def Pipe_KernelOp : Pipe_Op<"kernel", [Pipe_OfClass<"other">, IsolatedFromAbove,
     - (C26) on a CPU, an operation of a map's body that gives a byte may have `table`, true or false: whether it is looked up in
       a table of all 256 that is made before the loops, where it is made of one byte and of what is there before them;
       and so may a load of a byte at a byte's place, of a tensor whose extents are known when compiling: whether all of them are read before the loops.
+    - (C27) on a CPU, a schedule may have `together`: groups of two or more outputs, by their ascending numbers,
+      which the same loops store. They are computed there, along the same axes, of known extents, by the same loops
+      without `across`.
 
     Example:
 

@@ -93,6 +93,8 @@ static std::string whyNoRows(ReduceOp op, ReductionAttr reduction) {
   int64_t length = 1;
   for (int64_t axis : ArrayRef(axes.kept).take_back(run))
     length *= extentInCode(op, axis).value_or(0);
+  if (reduction.getLanes() < 2)
+    return "C12: rows go by two lanes or more";
   return length < reduction.getLanes() ? "C12: a row has fewer results than there are lanes" : "";
 }
 

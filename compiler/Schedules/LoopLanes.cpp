@@ -25,6 +25,7 @@ public:
   /// While the tensor is made, though it is stored.
   int64_t whenMade(Value tensor, StringRef along);
   bool holdsDoubles = false; ///< of what was looked at
+  StringRef stacked;         ///< parts along this axis live until the last one is made
 
 private:
   int64_t ofBody(Block &body, ArrayRef<Value> inputs, StringRef along);
@@ -156,13 +157,24 @@ int64_t LiveBytes::whenMade(Value tensor, StringRef along) {
   for (Value operand : op->getOperands())
     if (llvm::isa<NamedTensorType>(operand.getType()))
       most = std::max(most, of(operand, along));
+  if (auto stack = llvm::dyn_cast<StackOp>(op); stack && stack.getAxis() == stacked)
+    most += size * static_cast<int64_t>(stack.getInputs().size());
   auto reduce = llvm::dyn_cast<ReduceOp>(op);
+  if (reduce && llvm::is_contained({ReduceKind::argmin, ReduceKind::argmax}, reduce.getKind()))
+    most += 3 * bytesOf(reduce.getValue().getType()); // the best, its place, and a comparison
   if (reduce && reduce.getKind() == ReduceKind::sum &&
       llvm::isa<FloatType>(computedIn(tensorOf(tensor).getElementType())))
     // The tree's sums that wait for their partners.
     most += size * llvm::Log2_64_Ceil(static_cast<uint64_t>(
                        std::clamp<int64_t>(reducedElements(reduce).value_or(32), 1, 32)));
   return most;
+}
+
+/// As many of `lanes` as registers hold, if so many bytes of each live at once.
+static int64_t fitting(int64_t lanes, int64_t live, const penstock::lane::Features &has) {
+  while (lanes > has.lanesOf(4) && lanes * live > has.registers * has.registerBytes)
+    lanes /= 2;
+  return lanes;
 }
 
 int64_t penstock::schedules::fewerLanes(int64_t lanes, ValueRange made, int64_t along,
@@ -175,11 +187,27 @@ int64_t penstock::schedules::fewerLanes(int64_t lanes, ValueRange made, int64_t 
     live = std::max(live, bytes.whenMade(value, tensorOf(value).getAxes()[along].name));
     holdsDoubles |= bytes.holdsDoubles;
   }
-  if (onlyDoubles && !holdsDoubles)
-    return lanes;
-  while (lanes > has.lanesOf(4) && lanes * live > has.registers * has.registerBytes)
-    lanes /= 2;
-  return lanes;
+  return onlyDoubles && !holdsDoubles ? lanes : fitting(lanes, live, has);
+}
+
+int64_t penstock::schedules::lanesTogether(int64_t lanes, ValueRange values, int64_t along,
+                                           const StoredValues &stored,
+                                           const penstock::lane::Features &has) {
+  int64_t most = 0, made = 0;
+  for (Value value : values) {
+    LiveBytes bytes(stored, has);
+    most = std::max(most, made + bytes.whenMade(value, tensorOf(value).getAxes()[along].name));
+    made += bytesOf(value.getType());
+  }
+  return fitting(lanes, most, has);
+}
+
+int64_t penstock::schedules::lanesOfStack(int64_t lanes, Value tensor, StringRef stacked,
+                                          int64_t along, const StoredValues &stored,
+                                          const penstock::lane::Features &has) {
+  LiveBytes bytes(stored, has);
+  bytes.stacked = stacked;
+  return fitting(lanes, bytes.whenMade(tensor, tensorOf(tensor).getAxes()[along].name), has);
 }
 
 static bool comparesOthersThanWords(MapOp map) {

@@ -58,6 +58,7 @@ private:
   const penstock::lane::Features &has;
   StoredValues stored;
   std::optional<int64_t> rowTile;
+  llvm::DenseSet<Value> planned; ///< whose loops nobody had stated
 };
 } // namespace
 
@@ -89,9 +90,7 @@ bool LoopPlanner::readsInterleaved(Value tensor, StringRef name) const {
   return false;
 }
 
-/// How rows end: the loops' body is written twice where rows are so short that a last vector of all
-/// lanes would be a quarter more work.
-static Tail tailOf(const Axis &axis, int64_t lanes) {
+Tail penstock::schedules::tailOf(const Axis &axis, int64_t lanes) {
   constexpr int64_t fewest = 4;
   if (!axis.isStatic() || axis.extent < fewest)
     return Tail::overlap;
@@ -115,6 +114,13 @@ LoopsAttr LoopPlanner::loopsFor(Value tensor, ValueRange made) {
     for (int64_t axis = 0; axis < rank - 1; ++axis)
       if (isSmall(type, axis) && readsInterleaved(tensor, type.getAxes()[axis].name))
         unroll = axis;
+  bool isStack = false;
+  if (unroll < 0 && !made.empty())
+    for (int64_t axis = 0; axis < rank - 1 && !isStack; ++axis)
+      if (isSmall(type, axis) && stacksShared(tensor, type.getAxes()[axis].name, stored)) {
+        unroll = axis;
+        isStack = true;
+      }
   // As many lanes as one vector register has bytes: u8 to f32 chains then use
   // four registers per value, which hides latency.
   const int64_t across = unroll < 0 && !made.empty() ? squareAxis(made, along, stored, has) : -1;
@@ -122,7 +128,9 @@ LoopsAttr LoopPlanner::loopsFor(Value tensor, ValueRange made) {
   if (lanes > mostLanes &&
       (made.empty() || !has.permuteBytes || !staysInBytes(tensor, unroll >= 0, kernel, stored)))
     lanes = mostLanes;
-  if (!made.empty() && across < 0)
+  if (isStack)
+    lanes = lanesOfStack(lanes, tensor, type.getAxes()[unroll].name, along, stored, has);
+  else if (!made.empty() && across < 0)
     lanes = fewerLanes(lanes, made, along, stored, has,
                        /*onlyDoubles=*/unroll >= 0 || scalarBytes(type.getElementType()) != 4);
   Builder builder(tensor.getContext());
@@ -151,11 +159,17 @@ static void add(Operation *op, StringRef name, unsigned count, unsigned number, 
   setLoops(op, name, all);
 }
 
+void penstock::schedules::stateLoops(OpResult result, LoopsAttr loops) {
+  add(result.getOwner(), "loops", result.getOwner()->getNumResults(), result.getResultNumber(),
+      loops);
+}
+
 void LoopPlanner::store(Value tensor, ValueRange made) {
   auto result = llvm::cast<OpResult>(tensor);
-  if (!loopsOf(result))
-    add(result.getOwner(), "loops", result.getOwner()->getNumResults(), result.getResultNumber(),
-        loopsFor(tensor, made.empty() ? ValueRange(tensor) : made));
+  if (!loopsOf(result)) {
+    stateLoops(result, loopsFor(tensor, made.empty() ? ValueRange(tensor) : made));
+    planned.insert(tensor);
+  }
   for (Value value : made.empty() ? ValueRange(tensor) : made)
     storeParts(value);
 }
@@ -216,6 +230,7 @@ void LoopPlanner::visitReturn(ReturnOp op) {
     else if (!isInPlace(operand))
       copy(operand);
   }
+  planTogether(op, stored, has, planned);
 }
 
 /// Plans for a loop over tensors: it stores what it begins with, and what each iteration gives.

@@ -16,6 +16,22 @@ void planLoops(pipe::KernelOp kernel, const lane::Features &has);
 /// (TablePlan.cpp).
 void planTables(pipe::KernelOp kernel, const lane::Features &has);
 
+/// How rows end: the loops' body is written twice where rows are so short that a last vector of all
+/// lanes would be a quarter more work.
+pipe::Tail tailOf(const pipe::Axis &axis, int64_t lanes);
+/// Writes `loops` of one result on its op.
+void stateLoops(mlir::OpResult result, pipe::LoopsAttr loops);
+
+//===--- what is made side by side (OutputsTogether.cpp) ------------------------------===//
+
+/// Returns whether elements of `tensor` are stacked along the axis `name`, of parts that share what
+/// they read: made side by side they read it once.
+bool stacksShared(mlir::Value tensor, llvm::StringRef name, const StoredValues &stored);
+/// Gives outputs that share what they read the same loops, which go through it once, if those are
+/// `planned`, and not stated by hand.
+void planTogether(pipe::ReturnOp op, const StoredValues &stored, const lane::Features &has,
+                  const llvm::DenseSet<mlir::Value> &planned);
+
 //===--- what loops are written for (LoopVersions.cpp) --------------------------------===//
 
 /// Combinations of arms of choices below `tensor` that loops are written for.
@@ -34,6 +50,12 @@ int64_t squareAxis(mlir::ValueRange made, int64_t along, const StoredValues &sto
 /// on the way is an f64.
 int64_t fewerLanes(int64_t lanes, mlir::ValueRange made, int64_t along, const StoredValues &stored,
                    const lane::Features &has, bool onlyDoubles);
+/// The same of values that one loop makes, each of which lives until the last one is made.
+int64_t lanesTogether(int64_t lanes, mlir::ValueRange values, int64_t along,
+                      const StoredValues &stored, const lane::Features &has);
+/// The same of a tensor whose parts, stacked along the axis `stacked`, one loop makes.
+int64_t lanesOfStack(int64_t lanes, mlir::Value tensor, llvm::StringRef stacked, int64_t along,
+                     const StoredValues &stored, const lane::Features &has);
 
 /// Returns whether bytes become `tensor`, and nothing wider on the way; with channels beside the
 /// lanes, where these are taken as they lie (LoopBytes.cpp).

@@ -181,6 +181,18 @@ static void deliver(Draft &draft, Value value, int number) {
       DenseI64ArrayAttr(), ArrayAttr(), TypedAttr());
 }
 
+/// Delivers what the elements of one value become in two ways: the same loops may make both.
+static void deliverTwice(Draft &draft, int number) {
+  const Value x = draft.rng.pick(draft.tensors);
+  for (int i = 0; i < 2; ++i) {
+    const Value next = draft.rng.chance(0.5)   ? draft.map(x)
+                       : draft.rng.chance(0.4) ? draft.cast(x)
+                       : draft.rng.chance(0.5) ? draft.flip(x)
+                                               : draft.pad(x);
+    deliver(draft, next ? next : x, number + i);
+  }
+}
+
 /// A value of another sample of the batch, mixed with this one's.
 static Value peer(Draft &draft, Value x) {
   const Value own = draft.padToStatic(x);
@@ -330,6 +342,8 @@ Case generate(MLIRContext &context, const Recipe &recipe) {
   }
   if (draft.rng.chance(0.5))
     deliver(draft, draft.rng.pick(draft.scalars), outputs);
+  if (over.chance(0.3))
+    deliverTwice(draft, outputs + 1);
 
   result.inputs.seed = recipe.seed;
   result.inputs.epoch = static_cast<uint32_t>(recipe.seed % 5);

@@ -3,6 +3,7 @@
 // Schedules that nobody chose.
 #include "test/differential/ForcedLoops.h"
 #include "compiler/Analysis/ValueRanges.h"
+#include "compiler/Dialect/OutputsTogether.h"
 #include "compiler/Schedules/LoopPlan.h"
 #include "test/differential/Rng.h"
 #include "llvm/Support/raw_ostream.h"
@@ -196,6 +197,36 @@ static void forceWholeOps(KernelOp kernel, Rng &rng) {
     });
 }
 
+static void setTogether(KernelOp kernel, ArrayAttr groups) {
+  NamedAttrList schedule(*kernel.getSchedule());
+  schedule.erase("together");
+  if (groups)
+    schedule.set("together", groups);
+  kernel.setScheduleAttr(schedule.getDictionary(kernel.getContext()));
+}
+
+/// One nest of loops for outputs of the same axes, whatever they read.
+static void joinOutputs(KernelOp kernel, Rng &rng) {
+  ValueRange outputs = kernel.getBody().front().getTerminator()->getOperands();
+  Builder builder(kernel.getContext());
+  for (unsigned first = 0; first < outputs.size(); ++first) {
+    auto result = llvm::dyn_cast<OpResult>(outputs[first]);
+    LoopsAttr loops = result ? loopsOf(result) : LoopsAttr();
+    SmallVector<int64_t> group{first};
+    for (unsigned other = first + 1; loops && other < outputs.size(); ++other) {
+      auto beside = llvm::dyn_cast<OpResult>(outputs[other]);
+      if (!beside || beside.getOwner() == result.getOwner() || !loopsOf(beside) ||
+          beside.getOwner()->getNumResults() > 1 ||
+          tensorOf(beside).getAxes() != tensorOf(result).getAxes())
+        continue;
+      setLoops(beside.getOwner(), "loops", {loops});
+      group.push_back(other);
+    }
+    if (group.size() > 1 && mayGoTogether(kernel, group) && rng.chance(0.7))
+      return setTogether(kernel, builder.getArrayAttr({builder.getDenseI64ArrayAttr(group)}));
+  }
+}
+
 void forceLoops(ModuleOp module) {
   std::string text;
   llvm::raw_string_ostream(text) << module;
@@ -203,6 +234,8 @@ void forceLoops(ModuleOp module) {
   for (auto kernel : module.getOps<KernelOp>()) {
     if (kernel.getKind() == "codec")
       continue;
+    if (kernel.getSchedule())
+      setTogether(kernel, {});
     kernel.walk([&](Operation *op) {
       force(op, "loops", op->getResults(), rng);
       force(op, "copies", op->getOperands(), rng);
@@ -212,6 +245,8 @@ void forceLoops(ModuleOp module) {
       if (op->getAttr("schedule") == StringAttr::get(op.getContext(), "ring") && rng.chance(0.5))
         op->setAttr("schedule", StringAttr::get(op.getContext(), "scratch"));
     });
+    if (kernel.getSchedule() && kernel.getKind() == "pixels")
+      joinOutputs(kernel, rng);
   }
 }
 

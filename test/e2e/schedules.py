@@ -20,6 +20,8 @@ FFT = "output y: f32[n, t, freq, part] = fft(row.power, freq)"
 FFT_OF_FLOATS = "output y: f32[n, h, w, freq, part] = fft(row.cube, k)"
 ORDER = "output y: i64[n, t, freq] = sort(row.power, freq)"
 
+TWO = "output y: f32[n, h, w] = f32(row.b) * 0.5\n    output z: u8[n, h, w] = u8(f32(row.b) / 2.0)"
+
 # (the decision, a pipeline's lines, its form in the text of the schedule, the form that replaces it).
 DECISIONS = [
     ("lanes", "output y: f32[n, h, w] = map (v in row.b) { f32(v) * 0.5 }", r"lanes = 32", "lanes = 4"),
@@ -79,6 +81,8 @@ DECISIONS = [
     ("squares", "output y: f32[n, w, h] = map (v in row.c) { v * 0.5 }", r', across = "w"', ""),
     ("quotients that are products", "output y: f32[n, h, w] = map (v in row.b, q in map (h in 0 .. 5) { factor * f32(h + 3) }) { f32(v) / q }",
      r'(@k0 "pixels" schedule \{level = 3 : i64)', r"\1, reciprocals"),
+    ("outputs of the same loops", TWO, r", together = \[array<i64: 0, 1>\]", ""),
+    ("planes side by side", "output y: f32[n, k, h, w] = stack([f32(row.b) * 0.5, f32(row.b) + factor, sqrt(f32(row.b))], k)", r', unroll = "k"', ""),
     ("copies", "output y: u8[n, h, w] = concat(each (q in 0 .. 2) { row.b }, w)", r"(copies = .*?)lanes = 32", r"\1lanes = 8"),
 ]
 

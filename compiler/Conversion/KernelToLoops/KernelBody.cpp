@@ -10,11 +10,13 @@
 #include "compiler/Conversion/KernelToLoops/Rows/ResampledRows.h"
 #include "compiler/Conversion/KernelToLoops/Whole/Reduce.h"
 #include "compiler/Conversion/KernelToLoops/Whole/Whole.h"
+#include "compiler/Dialect/OutputsTogether.h"
 #include "compiler/Dialect/Rows.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "runtime/abi/kernel.h"
+#include "llvm/ADT/BitVector.h"
 #include <cstddef>
 
 using namespace mlir;
@@ -165,55 +167,70 @@ static bool storesWholeLines(NamedTensorType type, const LoopShape &shape) {
          axes.back().extent % shape.lanes == 0 && bytes % lineBytes == 0;
 }
 
-static LogicalResult storeOutputs(const Site &site, ReturnOp op) {
+/// Returns whether output `number` has been computed where it belongs, as a whole.
+static bool isInPlace(const Site &site, Value value, unsigned number) {
+  const Buffer *stored = site.buffer(value);
+  return stored && stored->pointer == site.ctx.outputs[number].pointer;
+}
+
+/// The part of the outermost axis that a band makes of an output: the band speaks of the first
+/// output's, and outputs with another one, or with another extent, are computed whole.
+static std::pair<Value, Value> bandOf(const Site &site, Value first, Value value) {
   auto [ctx, b, l, m] = site.parts();
+  NamedTensorType type = typeOf(value), banded = typeOf(first);
+  if (type.getRank() == 0)
+    return {l.i64(0), l.i64(1)};
+  Value low = l.i64(0), high = extent(site, value, 0);
+  if (banded.getRank() == 0 || type.getAxes()[0].name != banded.getAxes()[0].name ||
+      isInPlace(site, first, 0))
+    return {low, high};
+  Value same = l.cmp(arith::CmpIPredicate::eq, high, extent(site, first, 0));
+  return {l.pick(same, ctx.band[0], low), l.pick(same, l.minS(high, ctx.band[1]), high)};
+}
+
+/// Stores an output past the caches where its lines begin where vectors do.
+static void stream(const Site &site, Value value, Buffer output, const LoopShape &shape, Value low,
+                   Value high) {
+  auto [ctx, b, l, m] = site.parts();
+  // Nobody but a foreign caller has an output elsewhere than at a line.
+  Value misplaced = l.andInt(
+      l.orInt(b.create<LLVM::PtrToIntOp>(l.loc, b.getI64Type(), output.pointer), output.strides[0]),
+      l.i64(lineBytes - 1));
+  auto choice =
+      b.create<scf::IfOp>(l.loc, l.cmp(arith::CmpIPredicate::eq, misplaced, l.i64(0)), true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(choice.thenBlock());
+  output.streaming = true;
+  storeTensor(site, value, output, shape, low, high);
+  b.setInsertionPointToStart(choice.elseBlock());
+  output.streaming = false;
+  LoopShape single = shape;
+  single.lanes = 1;
+  storeTensor(site, value, output, single, low, high);
+}
+
+static LogicalResult storeOutputs(const Site &site, ReturnOp op) {
+  Context &ctx = site.ctx;
   if (ctx.kernel.getKind() != "pixels")
     return success();
-  std::string leading;
-  Value banded; // the extent that the band speaks of
-  for (auto [operand, to] : llvm::zip(op->getOpOperands(), ctx.outputs)) {
-    Value value = operand.get();
-    auto type = llvm::cast<NamedTensorType>(value.getType());
-    Buffer output = to;
-    if (const Buffer *stored = site.buffer(value); stored && stored->pointer == output.pointer)
-      continue; // computed as a whole
-    Value low = l.i64(0), high = l.i64(1);
-    if (type.getRank() > 0) {
-      // The band speaks of the axis that is outermost in the first output;
-      // outputs with another one, or with another extent, are computed whole.
-      high = extent(site, value, 0);
-      const bool first = value == op.getValues().front();
-      if (first) {
-        leading = type.getAxes()[0].name;
-        banded = high;
-      }
-      if (banded && type.getAxes()[0].name == leading) {
-        Value same = b.create<arith::CmpIOp>(l.loc, arith::CmpIPredicate::eq, high, banded);
-        low = b.create<arith::SelectOp>(l.loc, same, ctx.band[0], low);
-        high = b.create<arith::SelectOp>(l.loc, same, l.minS(high, ctx.band[1]), high);
-      }
-    }
+  llvm::BitVector done(op->getNumOperands());
+  for (OpOperand &operand : op->getOpOperands()) {
+    const unsigned number = operand.getOperandNumber();
+    const Value value = operand.get();
+    if (done[number] || isInPlace(site, value, number))
+      continue;
     const LoopShape shape = shapeOf(site, operand);
-    if (!ctx.streaming || !storesWholeLines(type, shape)) {
-      storeTensor(site, value, output, shape, low, high);
+    auto [low, high] = bandOf(site, op->getOperand(0), value);
+    if (ctx.streaming && storesWholeLines(typeOf(value), shape)) {
+      stream(site, value, ctx.outputs[number], shape, low, high);
       continue;
     }
-    // Nobody but a foreign caller has an output elsewhere than at a line.
-    Value misplaced =
-        l.andInt(l.orInt(b.create<LLVM::PtrToIntOp>(l.loc, b.getI64Type(), output.pointer),
-                         output.strides[0]),
-                 l.i64(lineBytes - 1));
-    auto choice =
-        b.create<scf::IfOp>(l.loc, l.cmp(arith::CmpIPredicate::eq, misplaced, l.i64(0)), true);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(choice.thenBlock());
-    output.streaming = true;
-    storeTensor(site, value, output, shape, low, high);
-    b.setInsertionPointToStart(choice.elseBlock());
-    output.streaming = false;
-    LoopShape single = shape;
-    single.lanes = 1;
-    storeTensor(site, value, output, single, low, high);
+    SmallVector<Stored> together;
+    for (int64_t other : outputsWith(ctx.kernel, number)) {
+      together.push_back({op->getOperand(static_cast<unsigned>(other)), ctx.outputs[other]});
+      done.set(static_cast<unsigned>(other));
+    }
+    storeTogether(site, together, shape, low, high);
   }
   return success();
 }

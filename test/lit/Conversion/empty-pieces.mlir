@@ -8,6 +8,7 @@ pipe.kernel @sums_no_rows "pixels" {
 ^bb0(%x: !pipe.tensor<i32[h=0, w=32]>):
   %0 = pipe.view %x by affine_map<(d0, d1, d2) -> (d0, d1 * 4 + d2)> []
       : !pipe.tensor<i32[h=0, w=32]> -> !pipe.tensor<i32[h=0, w=8, j=4]>
-  %1 = pipe.reduce sum %0 over ["h", "j"] : !pipe.tensor<i32[h=0, w=8, j=4]> -> !pipe.tensor<i32[w=8]>
+  %1 = pipe.reduce sum %0 over ["h", "j"]
+      {reduction = #schedule.reduction<way = across, along = "w", lanes = 8, pieces = true>} : !pipe.tensor<i32[h=0, w=8, j=4]> -> !pipe.tensor<i32[w=8]>
   pipe.return %1 : !pipe.tensor<i32[w=8]>
 }

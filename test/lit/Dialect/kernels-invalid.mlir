@@ -189,7 +189,7 @@ pipe.kernel @k "pixels" schedule {mapping = "grid", threads = 64 : i64, resident
 
 // -----
 
-// expected-error @below {{has a schedule with `lanes`; known are `level`, `streaming`, `reciprocals`, `row_tile`, `mapping`, `threads`, `resident`, `tile`, `rows` and `copied`}}
+// expected-error @below {{has a schedule with `lanes`; known are `level`, `streaming`, `reciprocals`, `row_tile`, `together`, `mapping`, `threads`, `resident`, `tile`, `rows` and `copied`}}
 pipe.kernel @k "pixels" schedule {lanes = 16 : i64} {
 ^bb0(%x: !pipe.tensor<u8[w=4]>):
   pipe.return %x : !pipe.tensor<u8[w=4]>
@@ -342,4 +342,70 @@ pipe.kernel @k "pixels" {
 ^bb0(%x: !pipe.tensor<u8[w=4]>):
   // expected-error @below {{C4: 4 lanes along "w", and `unroll = "w"`; lanes have an axis of their own}}
   pipe.return %x : !pipe.tensor<u8[w=4]> {copies = #schedule.loops<along = "w", lanes = 4, unroll = "w", tail = overlap>}
+}
+
+// -----
+
+// kernel, C27.
+// expected-error @below {{has the schedule `together = [array<i64: 0>]`; it has groups of two or more outputs that are computed there, with the same axes, of known extents, and the same loops: their numbers, ascending, as array<i64>}}
+pipe.kernel @k "pixels" schedule {level = 3 : i64, together = [array<i64: 0>]} {
+^bb0(%x: !pipe.tensor<u8[w=40]>):
+  %0 = pipe.cast value %x {loops = #schedule.loops<along = "w", lanes = 32, tail = overlap>} : !pipe.tensor<u8[w=40]> -> !pipe.tensor<f32[w=40]>
+  %1 = pipe.cast value %x {loops = #schedule.loops<along = "w", lanes = 32, tail = overlap>} : !pipe.tensor<u8[w=40]> -> !pipe.tensor<i32[w=40]>
+  pipe.return %0, %1 : !pipe.tensor<f32[w=40]>, !pipe.tensor<i32[w=40]>
+}
+
+// -----
+
+// kernel, C27.
+// expected-error @below {{has the schedule `together = [array<i64: 1, 0>]`; it has groups of two or more outputs that are computed there, with the same axes, of known extents, and the same loops: their numbers, ascending, as array<i64>}}
+pipe.kernel @k "pixels" schedule {level = 3 : i64, together = [array<i64: 1, 0>]} {
+^bb0(%x: !pipe.tensor<u8[w=40]>):
+  %0 = pipe.cast value %x {loops = #schedule.loops<along = "w", lanes = 32, tail = overlap>} : !pipe.tensor<u8[w=40]> -> !pipe.tensor<f32[w=40]>
+  %1 = pipe.cast value %x {loops = #schedule.loops<along = "w", lanes = 32, tail = overlap>} : !pipe.tensor<u8[w=40]> -> !pipe.tensor<i32[w=40]>
+  pipe.return %0, %1 : !pipe.tensor<f32[w=40]>, !pipe.tensor<i32[w=40]>
+}
+
+// -----
+
+// kernel, C27.
+// expected-error @below {{has the schedule `together = [array<i64: 0, 2>]`; it has groups of two or more outputs that are computed there, with the same axes, of known extents, and the same loops: their numbers, ascending, as array<i64>}}
+pipe.kernel @k "pixels" schedule {level = 3 : i64, together = [array<i64: 0, 2>]} {
+^bb0(%x: !pipe.tensor<u8[w=40]>):
+  %0 = pipe.cast value %x {loops = #schedule.loops<along = "w", lanes = 32, tail = overlap>} : !pipe.tensor<u8[w=40]> -> !pipe.tensor<f32[w=40]>
+  %1 = pipe.cast value %x {loops = #schedule.loops<along = "w", lanes = 32, tail = overlap>} : !pipe.tensor<u8[w=40]> -> !pipe.tensor<i32[w=40]>
+  pipe.return %0, %1 : !pipe.tensor<f32[w=40]>, !pipe.tensor<i32[w=40]>
+}
+
+// -----
+
+// kernel, C27.
+// expected-error @below {{has the schedule `together = [array<i64: 0, 1>, array<i64: 0, 1>]`; it has groups of two or more outputs that are computed there, with the same axes, of known extents, and the same loops: their numbers, ascending, as array<i64>}}
+pipe.kernel @k "pixels" schedule {level = 3 : i64, together = [array<i64: 0, 1>, array<i64: 0, 1>]} {
+^bb0(%x: !pipe.tensor<u8[w=40]>):
+  %0 = pipe.cast value %x {loops = #schedule.loops<along = "w", lanes = 32, tail = overlap>} : !pipe.tensor<u8[w=40]> -> !pipe.tensor<f32[w=40]>
+  %1 = pipe.cast value %x {loops = #schedule.loops<along = "w", lanes = 32, tail = overlap>} : !pipe.tensor<u8[w=40]> -> !pipe.tensor<i32[w=40]>
+  pipe.return %0, %1 : !pipe.tensor<f32[w=40]>, !pipe.tensor<i32[w=40]>
+}
+
+// -----
+
+// kernel, C27.
+// expected-error @below {{has the schedule `together = [array<i64: 0, 1>]`; it has groups of two or more outputs that are computed there, with the same axes, of known extents, and the same loops: their numbers, ascending, as array<i64>}}
+pipe.kernel @k "pixels" schedule {level = 3 : i64, together = [array<i64: 0, 1>]} {
+^bb0(%x: !pipe.tensor<u8[w=40]>):
+  %0 = pipe.cast value %x {loops = #schedule.loops<along = "w", lanes = 32, tail = overlap>} : !pipe.tensor<u8[w=40]> -> !pipe.tensor<f32[w=40]>
+  %1 = pipe.cast value %x {loops = #schedule.loops<along = "w", lanes = 16, tail = overlap>} : !pipe.tensor<u8[w=40]> -> !pipe.tensor<i32[w=40]>
+  pipe.return %0, %1 : !pipe.tensor<f32[w=40]>, !pipe.tensor<i32[w=40]>
+}
+
+// -----
+
+// kernel, C27.
+// expected-error @below {{has the schedule `together = 0 : i64`; it has groups of two or more outputs that are computed there, with the same axes, of known extents, and the same loops: their numbers, ascending, as array<i64>}}
+pipe.kernel @k "pixels" schedule {level = 3 : i64, together = 0 : i64} {
+^bb0(%x: !pipe.tensor<u8[w=40]>):
+  %0 = pipe.cast value %x {loops = #schedule.loops<along = "w", lanes = 32, tail = overlap>} : !pipe.tensor<u8[w=40]> -> !pipe.tensor<f32[w=40]>
+  %1 = pipe.cast value %x {loops = #schedule.loops<along = "w", lanes = 32, tail = overlap>} : !pipe.tensor<u8[w=40]> -> !pipe.tensor<i32[w=40]>
+  pipe.return %0, %1 : !pipe.tensor<f32[w=40]>, !pipe.tensor<i32[w=40]>
 }

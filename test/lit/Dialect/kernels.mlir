@@ -54,3 +54,11 @@ pipe.kernel @loops "pixels" schedule {level = 3 : i64} {
   // CHECK: pipe.return {{.*}} {copies = #schedule.loops<along = "w", lanes = 4, tail = overlap>}
   pipe.return %0 : !pipe.tensor<u8[h=8, w=40, c=3]> {copies = #schedule.loops<along = "w", lanes = 4, tail = overlap>}
 }
+
+// CHECK-LABEL: pipe.kernel @together "pixels" schedule {level = 3 : i64, together = [array<i64: 0, 1>]}
+pipe.kernel @together "pixels" schedule {level = 3 : i64, together = [array<i64: 0, 1>]} {
+^bb0(%x: !pipe.tensor<u8[w=40]>):
+  %0 = pipe.cast value %x {loops = #schedule.loops<along = "w", lanes = 32, tail = overlap>} : !pipe.tensor<u8[w=40]> -> !pipe.tensor<f32[w=40]>
+  %1 = pipe.cast value %x {loops = #schedule.loops<along = "w", lanes = 32, tail = overlap>} : !pipe.tensor<u8[w=40]> -> !pipe.tensor<i32[w=40]>
+  pipe.return %0, %1 : !pipe.tensor<f32[w=40]>, !pipe.tensor<i32[w=40]>
+}

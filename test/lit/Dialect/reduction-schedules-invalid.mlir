@@ -213,6 +213,16 @@ pipe.kernel @k "pixels" schedule {level = 3 : i64} {
 
 // -----
 
+// kernel, C12.
+pipe.kernel @k "pixels" schedule {level = 3 : i64} {
+^bb0(%x: !pipe.tensor<f32[h=40, w=60]>):
+  // expected-error @below {{(C12); rows go by two lanes or more}}
+  %0 = pipe.reduce sum %x over ["h"] {reduction = #schedule.reduction<way = rows>} : !pipe.tensor<f32[h=40, w=60]> -> !pipe.tensor<f32[w=60]>
+  pipe.return %0 : !pipe.tensor<f32[w=60]>
+}
+
+// -----
+
 // kernel, C13.
 pipe.kernel @k "pixels" schedule {level = 3 : i64} {
 ^bb0(%x: !pipe.tensor<f32[h=4, w=40]>):

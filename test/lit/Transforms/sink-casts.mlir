@@ -124,6 +124,27 @@ pipe.pipeline @peers_hand_on_bytes seed 0 substitute 0.0 {
   }
 }
 
+// Of a peer's peer there is no buffer: what another sample makes of a peer's elements stays there.
+// CHECK-LABEL: pipe.pipeline @peers_of_peers
+// CHECK: pipe.batch
+// CHECK: %[[PEER:.*]] = pipe.peer %{{.*}}[%{{.*}}] : !pipe.tensor<u8[w=4]>
+// CHECK: %[[MADE:.*]] = pipe.cast value %[[PEER]]
+// CHECK: pipe.peer %[[MADE]][%{{.*}}] : !pipe.tensor<f32[w=4]>
+pipe.pipeline @peers_of_peers seed 0 substitute 0.0 {
+  %root = pipe.param "root" : !pipe.text
+  %table = pipe.source "raw" (%root) named ["root"] columns {x = !pipe.tensor<u8[w=4]>} : !pipe.text
+  %row = pipe.row sequential %table
+  %x = pipe.field %row "x" : !pipe.tensor<u8[w=4]>
+  %batch = pipe.constant 2 : i64 -> i64
+  pipe.batch size(%batch) last drop {
+    %slot = pipe.context slot
+    %0 = pipe.peer %x[%slot] : !pipe.tensor<u8[w=4]> -> !pipe.tensor<u8[w=4]>
+    %1 = pipe.cast value %0 : !pipe.tensor<u8[w=4]> -> !pipe.tensor<f32[w=4]>
+    %2 = pipe.peer %1[%slot] : !pipe.tensor<f32[w=4]> -> !pipe.tensor<f32[w=4]>
+    pipe.output "a" %2 axes ["n", "w"] stored ["n", "w"] : !pipe.tensor<f32[w=4]>
+  }
+}
+
 // CHECK-LABEL: func.func @keeps_an_axis_of_one
 func.func @keeps_an_axis_of_one(%x: !pipe.tensor<bool[w=4]>) -> !pipe.tensor<u8[a=1, w=4]> {
   // CHECK-NEXT: %[[VIEW:.*]] = pipe.view %arg0 {{.*}} <bool[w=4]> -> <bool[a=1, w=4]>

@@ -727,7 +727,7 @@ pipe.kernel @k "pixels" {
 }
 
 /// `T` is the element of the kernel's tensors.
-template <typename T> void checkGather(JitModule &code) {
+template <typename T> void checkGather(JitModule &code, double slope) {
   std::vector<T> x(240 + 16), y(240);
   for (size_t i = 0; i < x.size(); ++i)
     x[i] = std::cos(static_cast<T>(i));
@@ -737,7 +737,8 @@ template <typename T> void checkGather(JitModule &code) {
               0);
     for (int64_t h = 0; h < 6; ++h)
       for (int64_t w = 0; w < 40; ++w) {
-        const double a = static_cast<double>(h) + shift, c = static_cast<double>(w) + shift;
+        const double c = static_cast<double>(w) + shift,
+                     a = static_cast<double>(h) + static_cast<double>(w) * slope + shift;
         auto at = [&](double i, double j) {
           return static_cast<double>(
               x[static_cast<size_t>(borderIndex("edge", static_cast<int64_t>(i), 6) * 40 +
@@ -754,26 +755,31 @@ template <typename T> void checkGather(JitModule &code) {
   }
 }
 
-// In f64 every rounding of the sums shows, in f32 only that of the store.
+// In f64 every rounding of the sums shows, in f32 only that of the store. Without a slope places
+// are rows and columns, which are looked up, and not computed for each element.
 TEST_P(Ops, GathersAtCoordinates) {
-  for (const std::string type : {"f32", "f64"}) {
-    SCOPED_TRACE(type);
-    const std::string tensor = "!pipe.tensor<" + type + "[h=6, w=40]>";
-    auto code = compile(
-        "pipe.kernel @k \"pixels\" {\n^bb0(%x: " + tensor + ", %shift: f64, %fill: " + type +
-        "):\n"
-        "%0 = pipe.gather linear constant %x over [\"h\", \"w\"] fill(%fill : " +
-        type + ") : " + tensor + " -> " + tensor +
-        " {\n^bb0(%h: i64, %w: i64):\n"
-        "%fh = pipe.cast value %h : i64 -> f64\n%fw = pipe.cast value %w : i64 -> f64\n"
-        "%a = pipe.binary add %fh, %shift : f64\n%b = pipe.binary add %fw, %shift : f64\n"
-        "pipe.yield %a, %b : f64, f64\n}\npipe.return %0 : " +
-        tensor + "\n}");
-    if (type == "f32")
-      checkGather<float>(*code);
-    else
-      checkGather<double>(*code);
-  }
+  for (const std::string type : {"f32", "f64"})
+    for (const double slope : {0.0, 0.0625}) {
+      SCOPED_TRACE(type + " " + std::to_string(slope));
+      const std::string tensor = "!pipe.tensor<" + type + "[h=6, w=40]>";
+      auto code = compile(
+          "pipe.kernel @k \"pixels\" {\n^bb0(%x: " + tensor + ", %shift: f64, %fill: " + type +
+          "):\n%slope = pipe.constant 6.250000e-02 : f64 -> f64\n"
+          "%0 = pipe.gather linear constant %x over [\"h\", \"w\"] fill(%fill : " +
+          type + ") : " + tensor + " -> " + tensor +
+          " {\n^bb0(%h: i64, %w: i64):\n"
+          "%fh = pipe.cast value %h : i64 -> f64\n%fw = pipe.cast value %w : i64 -> f64\n"
+          "%sw = pipe.binary mul %fw, %slope : f64\n%hw = pipe.binary add %fh, %sw : f64\n"
+          "%a = pipe.binary add " +
+          (slope == 0 ? "%fh" : "%hw") +
+          ", %shift : f64\n%b = pipe.binary add %fw, %shift : f64\n"
+          "pipe.yield %a, %b : f64, f64\n}\npipe.return %0 : " +
+          tensor + "\n}");
+      if (type == "f32")
+        checkGather<float>(*code, slope);
+      else
+        checkGather<double>(*code, slope);
+    }
 }
 
 /// A kernel `k` that reads `tensor`, of 40 elements along w, `%shift` further.

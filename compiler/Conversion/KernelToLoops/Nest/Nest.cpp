@@ -14,13 +14,13 @@ using namespace penstock::pipe;
 using namespace penstock::conversion;
 using arith::CmpIPredicate;
 
-static void storeArm(const Site &site, Value tensor, const Buffer &to, LoopShape shape, Value low,
+static void storeArm(const Site &site, ArrayRef<Stored> all, LoopShape shape, Value low,
                      Value high);
-static void storeEitherWay(const Site &site, Value tensor, const Buffer &to, LoopShape shape,
-                           Value low, Value high);
-static void storeNest(const Site &site, Value tensor, const Buffer &to, LoopShape shape, Value low,
+static void storeEitherWay(const Site &site, ArrayRef<Stored> all, LoopShape shape, Value low,
+                           Value high);
+static void storeNest(const Site &site, ArrayRef<Stored> all, LoopShape shape, Value low,
                       Value high);
-static bool storeRun(const Site &site, Value tensor, const Buffer &to, LoopShape shape, Value low,
+static bool storeRun(const Site &site, ArrayRef<Stored> all, LoopShape shape, Value low,
                      Value high);
 
 /// Of the size of numbers that loops are written for: no product of a few of them overflows.
@@ -45,14 +45,16 @@ static void storeParts(const Site &site, ConcatOp op, const Buffer &to, Value lo
 
 /// A parameter may be any number, so whatever it is a factor of may be NaN, which is looked for
 /// wherever it is stored. The loops are written for bounded numbers, and again for the others.
-static void storeWithBoundedFactors(const Site &site, Value tensor, const Buffer &to,
-                                    LoopShape shape, Value low, Value high) {
+static void storeWithBoundedFactors(const Site &site, ArrayRef<Stored> all, LoopShape shape,
+                                    Value low, Value high) {
   auto [ctx, b, l, m] = site.parts();
   llvm::SetVector<Value> open;
   Seen seen;
-  if (!shape.bounded || shape.lanes == 1 || !unboundedScalars(site, tensor, open, seen) ||
-      open.empty())
-    return storeArm(site, tensor, to, shape, low, high);
+  auto areScalars = [&](const Stored &stored) {
+    return unboundedScalars(site, stored.tensor, open, seen);
+  };
+  if (!shape.bounded || shape.lanes == 1 || !llvm::all_of(all, areScalars) || open.empty())
+    return storeArm(site, all, shape, low, high);
   Site bounded = site;
   Value allBounded;
   for (Value number : open) {
@@ -67,28 +69,43 @@ static void storeWithBoundedFactors(const Site &site, Value tensor, const Buffer
   auto choice = b.create<scf::IfOp>(l.loc, allBounded, true);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(choice.thenBlock());
-  storeArm(bounded, tensor, to, shape, low, high);
+  storeArm(bounded, all, shape, low, high);
   b.setInsertionPointToStart(choice.elseBlock());
-  storeArm(site, tensor, to, shape, low, high);
+  storeArm(site, all, shape, low, high);
+}
+
+void penstock::conversion::storeTensor(const Site &site, Value tensor, const Buffer &to,
+                                       LoopShape shape, Value low, Value high) {
+  storeTogether(site, Stored{tensor, to}, shape, low, high);
 }
 
 /// A choice is made once and not for each vector: the loops are written for each
 /// arm, as long as that makes few of them.
-void penstock::conversion::storeTensor(const Site &site, Value tensor, const Buffer &to,
-                                       LoopShape shape, Value low, Value high) {
+void penstock::conversion::storeTogether(const Site &site, ArrayRef<Stored> all, LoopShape shape,
+                                         Value low, Value high) {
   auto [ctx, b, l, m] = site.parts();
-  if (shape.laneAxis < 0) {
-    const Site one = site.withLanes(1);
-    one.m.store(to, {}, emit(one, tensor, {}));
+  const bool areSeveral = all.size() > 1;
+  auto areRows = [&](const Stored &stored) { return site.ctx.reducedRows.contains(stored.tensor); };
+  if (areSeveral && llvm::any_of(all, areRows)) { // each has its own
+    for (const Stored &stored : all)
+      storeTogether(site, stored, shape, low, high);
     return;
   }
-  auto joined = tensor.getDefiningOp<ConcatOp>();
+  if (shape.laneAxis < 0) {
+    const Site one = site.withLanes(1);
+    for (const Stored &stored : all)
+      one.m.store(stored.to, {}, emit(one, stored.tensor, {}));
+    return;
+  }
+  auto joined = all.front().tensor.getDefiningOp<ConcatOp>();
   // `low` and `high` count along axis 0, over all parts.
-  if (joined && typeOf(tensor).axisIndex(joined.getAxis()) != 0 && shape.lanes > 1)
-    return storeParts(site, joined, to, low, high);
+  if (joined && !areSeveral && all.front().axes().axisIndex(joined.getAxis()) != 0 &&
+      shape.lanes > 1)
+    return storeParts(site, joined, all.front().to, low, high);
   llvm::SetVector<Operation *> choices;
   Seen seen;
-  unresolvedBranches(site, tensor, choices, seen);
+  for (const Stored &stored : all)
+    unresolvedBranches(site, stored.tensor, choices, seen);
   int64_t variants = 1;
   for (auto [choose, arm] : site.specialized)
     variants *= llvm::cast<ChooseOp>(choose).getArms().size();
@@ -98,7 +115,7 @@ void penstock::conversion::storeTensor(const Site &site, Value tensor, const Buf
   };
   auto found = llvm::find_if(choices, fits);
   if (found == choices.end())
-    return storeWithBoundedFactors(site, tensor, to, shape, low, high);
+    return storeWithBoundedFactors(site, all, shape, low, high);
   auto choose = llvm::cast<ChooseOp>(*found);
   Value index = scalarOf(site, choose.getIndex()).value;
   const int64_t count = static_cast<int64_t>(choose.getArms().size());
@@ -110,10 +127,10 @@ void penstock::conversion::storeTensor(const Site &site, Value tensor, const Buf
       auto branchOp =
           b.create<scf::IfOp>(l.loc, l.cmp(CmpIPredicate::sle, index, l.i64(arm)), true);
       b.setInsertionPointToStart(branchOp.thenBlock());
-      storeTensor(inArm, tensor, to, shape, low, high);
+      storeTogether(inArm, all, shape, low, high);
       b.setInsertionPointToStart(branchOp.elseBlock());
     } else {
-      storeTensor(inArm, tensor, to, shape, low, high);
+      storeTogether(inArm, all, shape, low, high);
     }
   }
 }
@@ -121,16 +138,22 @@ void penstock::conversion::storeTensor(const Site &site, Value tensor, const Buf
 /// Lanes along the outermost axis of an input are as far apart as the runtime says: as far as in a
 /// dense tensor, but for decoded regions and planes of others. The loops are written for that,
 /// where such lanes are taken out of registers, and element by element for the rest.
-static void storeArm(const Site &site, Value tensor, const Buffer &to, LoopShape shape, Value low,
+static void storeArm(const Site &site, ArrayRef<Stored> all, LoopShape shape, Value low,
                      Value high) {
   auto [ctx, b, l, m] = site.parts();
   if (!shape.strides || shape.lanes == 1)
-    return storeEitherWay(site, tensor, to, shape, low, high);
+    return storeEitherWay(site, all, shape, low, high);
   const Site wide = site.withLanes(shape.lanes);
   LocalBuffers dense{{}, site.local};
   Value allDense;
-  for (Value input : penstock::analysis::inputsAlongOuterAxis(
-           tensor, shape.laneAxis, [&](Value value) { return site.buffer(value) != nullptr; })) {
+  llvm::SetVector<Value> inputs;
+  for (const Stored &stored : all)
+    for (Value input :
+         penstock::analysis::inputsAlongOuterAxis(stored.tensor, shape.laneAxis, [&](Value value) {
+           return site.buffer(value) != nullptr;
+         }))
+      inputs.insert(input);
+  for (Value input : inputs) {
     Buffer buffer = *site.buffer(input);
     const int64_t size = scalarBytes(buffer.element);
     const auto step = penstock::analysis::denseOuterStep(typeOf(input));
@@ -143,37 +166,38 @@ static void storeArm(const Site &site, Value tensor, const Buffer &to, LoopShape
     dense.buffers.push_back({input, buffer});
   }
   if (!allDense)
-    return storeEitherWay(site, tensor, to, shape, low, high);
+    return storeEitherWay(site, all, shape, low, high);
   auto choice = b.create<scf::IfOp>(l.loc, allDense, true);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(choice.thenBlock());
   Site inDense = site;
   inDense.local = &dense;
-  storeEitherWay(inDense, tensor, to, shape, low, high);
+  storeEitherWay(inDense, all, shape, low, high);
   b.setInsertionPointToStart(choice.elseBlock());
   shape.lanes = 1;
-  storeNest(site, tensor, to, shape, low, high);
+  storeNest(site, all, shape, low, high);
 }
 
 /// A distance between lanes that is known when running only is almost always 1 or -1
 /// (a flip): the loops are written once for each, and element by element
 /// for the rest.
-static void storeEitherWay(const Site &site, Value tensor, const Buffer &to, LoopShape shape,
-                           Value low, Value high) {
+static void storeEitherWay(const Site &site, ArrayRef<Stored> all, LoopShape shape, Value low,
+                           Value high) {
   auto [ctx, b, l, m] = site.parts();
-  SmallVector<bool> withLanes(typeOf(tensor).getRank(), false);
+  SmallVector<bool> withLanes(all.front().axes().getRank(), false);
   withLanes[shape.laneAxis] = true;
   llvm::SetVector<Value> strides;
   Seen seen;
   if (shape.strides && shape.lanes > 1)
-    laneStrides(site, tensor, withLanes, strides, seen);
+    for (const Stored &stored : all)
+      laneStrides(site, stored.tensor, withLanes, strides, seen);
   if (strides.size() != 1 || Lanes::constantOf(scalarOf(site, strides[0]).value))
-    return storeNest(site, tensor, to, shape, low, high);
+    return storeNest(site, all, shape, low, high);
   const LaneValue runtime = scalarOf(site, strides[0]);
   std::function<void(ArrayRef<int64_t>)> among = [&](ArrayRef<int64_t> known) {
     if (known.empty()) {
       shape.lanes = 1;
-      return storeNest(site, tensor, to, shape, low, high);
+      return storeNest(site, all, shape, low, high);
     }
     Value same = l.cmp(CmpIPredicate::eq, runtime.value, l.i64(known.front()));
     auto choice = b.create<scf::IfOp>(l.loc, same, true);
@@ -181,28 +205,30 @@ static void storeEitherWay(const Site &site, Value tensor, const Buffer &to, Loo
     b.setInsertionPointToStart(choice.thenBlock());
     Site fixed = site;
     fixed.facts.push_back({strides[0], l.constant(b.getI64IntegerAttr(known.front()))});
-    storeNest(fixed, tensor, to, shape, low, high);
+    storeNest(fixed, all, shape, low, high);
     b.setInsertionPointToStart(choice.elseBlock());
     among(known.drop_front());
   };
   among({1, -1});
 }
 
-static void storeNest(const Site &site, Value tensor, const Buffer &to, LoopShape shape, Value low,
+static void storeNest(const Site &site, ArrayRef<Stored> all, LoopShape shape, Value low,
                       Value high) {
   auto [ctx, b, l, m] = site.parts();
+  Value tensor = all.front().tensor;
   const int64_t rank = typeOf(tensor).getRank();
-  if (shape.acrossAxis >= 0 && shape.lanes > 1 && !ctx.reducedRows.contains(tensor)) {
+  if (shape.acrossAxis >= 0 && shape.lanes > 1 && all.size() == 1 &&
+      !ctx.reducedRows.contains(tensor)) {
     LoopShape rows = shape;
     rows.acrossAxis = -1;
-    if (storeSquares(site, tensor, to, shape, low, high,
-                     [&] { storeNest(site, tensor, to, rows, low, high); }))
+    if (storeSquares(site, tensor, all.front().to, shape, low, high,
+                     [&] { storeNest(site, all, rows, low, high); }))
       return;
   }
   if (ctx.reducedRows.contains(tensor))
     shape.unrollAxis =
         shape.unrollAxis > shape.laneAxis ? shape.unrollAxis : -1; // planes have rows of their own
-  else if (storeRun(site, tensor, to, shape, low, high))
+  else if (storeRun(site, all, shape, low, high))
     return;
   SmallVector<Index> at(rank);
   auto inLoop = [&](int64_t axis) { return axis != shape.laneAxis && axis != shape.unrollAxis; };
@@ -217,7 +243,7 @@ static void storeNest(const Site &site, Value tensor, const Buffer &to, LoopShap
   std::function<void(int64_t)> nest = [&](int64_t axis) {
     if (axis == rank) {
       storeReducedRows(site, tensor, at, rows);
-      return storeRow(reading, tensor, to, shape, at, low, high);
+      return storeRow(reading, all, shape, at, low, high);
     }
     if (!inLoop(axis)) {
       nest(axis + 1);
@@ -234,7 +260,7 @@ static void storeNest(const Site &site, Value tensor, const Buffer &to, LoopShap
           });
         };
         eachRow([&] { storeReducedRows(site, tensor, at, rows); });
-        eachRow([&] { storeRow(reading, tensor, to, shape, at, low, high); });
+        eachRow([&] { storeRow(reading, all, shape, at, low, high); });
       });
       return;
     }
@@ -249,19 +275,21 @@ static void storeNest(const Site &site, Value tensor, const Buffer &to, LoopShap
 /// Rows that follow each other wherever they are read, such as the channels of pixels, are one long
 /// one, of whose vectors only the last two overlap. False where they do not, or are whole vectors
 /// anyway.
-static bool storeRun(const Site &site, Value tensor, const Buffer &to, LoopShape shape, Value low,
+static bool storeRun(const Site &site, ArrayRef<Stored> all, LoopShape shape, Value low,
                      Value high) {
   auto [ctx, b, l, m] = site.parts();
-  NamedTensorType type = typeOf(tensor);
+  NamedTensorType type = all.front().axes();
   const int64_t rank = type.getRank();
-  if (shape.lanes == 1 || to.streaming || rank < 3 || !type.getAxes().back().isStatic())
+  if (shape.lanes == 1 || all.front().to.streaming || rank < 3 || !type.getAxes().back().isStatic())
     return false;
   // Planes that are made side by side share what they read.
   const int64_t last = type.getAxes().back().extent;
   if (last >= shape.lanes && (last % shape.lanes == 0 || shape.unrollAxis >= 0))
     return false;
   // The first one is the caller's to cut into bands.
-  const int64_t inRun = std::min({axesInRun(site, tensor), axesInRun(type, to), rank - 1});
+  int64_t inRun = rank - 1;
+  for (const auto &[tensor, to] : all)
+    inRun = std::min({inRun, axesInRun(site, tensor), axesInRun(typeOf(tensor), to)});
   int64_t size = 1;
   for (const Axis &axis : type.getAxes().take_back(inRun))
     size *= axis.extent;
@@ -270,8 +298,8 @@ static bool storeRun(const Site &site, Value tensor, const Buffer &to, LoopShape
   SmallVector<Index> at(rank, m.constant(0));
   std::function<void(int64_t)> nest = [&](int64_t axis) {
     if (axis < rank - inRun) {
-      forLoop(site, axis == 0 ? low : l.i64(0), axis == 0 ? high : extent(site, tensor, axis), 1,
-              [&](Value i) {
+      forLoop(site, axis == 0 ? low : l.i64(0),
+              axis == 0 ? high : extent(site, all.front().tensor, axis), 1, [&](Value i) {
                 at[axis] = m.uniform(i);
                 nest(axis + 1);
               });
@@ -281,7 +309,7 @@ static bool storeRun(const Site &site, Value tensor, const Buffer &to, LoopShape
         site, l.i64(0), l.i64(size), shape.lanes,
         [&](const Site &lanes, Index index) {
           at.back() = index;
-          storeLanes(lanes, tensor, to, {rank - 1, -1, shape.lanes}, at);
+          storeLanes(lanes, all, {rank - 1, -1, shape.lanes}, at);
         },
         shape.tail);
   };

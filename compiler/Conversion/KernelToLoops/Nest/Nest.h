@@ -32,12 +32,24 @@ constexpr int64_t unrollBound = analysis::mostChannels;
 LoopShape shapeFrom(pipe::LoopsAttr loops, pipe::NamedTensorType type);
 LoopShape shapeOf(mlir::Value computed);
 LoopShape shapeOf(const Site &site, mlir::OpOperand &stored);
+
+/// A tensor, and where it is stored.
+struct Stored {
+  mlir::Value tensor;
+  Buffer to;
+
+  pipe::NamedTensorType axes() const { return typeOf(tensor); }
+};
 void storeTensor(const Site &site, mlir::Value tensor, const Buffer &to, LoopShape shape,
                  mlir::Value low, mlir::Value high);
-void storeRow(const Site &site, mlir::Value tensor, const Buffer &to, const LoopShape &shape,
+/// The same of several, by the same loops: they have the same axes, of known extents, and share
+/// what they read.
+void storeTogether(const Site &site, llvm::ArrayRef<Stored> all, LoopShape shape, mlir::Value low,
+                   mlir::Value high);
+void storeRow(const Site &site, llvm::ArrayRef<Stored> all, const LoopShape &shape,
               llvm::ArrayRef<Index> at, mlir::Value low, mlir::Value high);
-void storeLanes(const Site &site, mlir::Value tensor, const Buffer &to, const LoopShape &shape,
-                llvm::SmallVector<Index> at);
+void storeLanes(const Site &site, llvm::ArrayRef<Stored> all, const LoopShape &shape,
+                llvm::ArrayRef<Index> at);
 /// Stores squares of `shape.acrossAxis`, which are transposed in registers. False where rows and
 /// columns are known to be too short for that; where only the sample tells, `otherwise` emits the
 /// loops for those that are.

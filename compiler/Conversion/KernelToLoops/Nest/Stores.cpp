@@ -13,13 +13,12 @@ using namespace penstock::pipe;
 using namespace penstock::conversion;
 using arith::CmpIPredicate;
 
-static void storeVectors(const Site &site, Value tensor, const Buffer &to, const LoopShape &shape,
+static void storeVectors(const Site &site, ArrayRef<Stored> all, const LoopShape &shape,
                          ArrayRef<Index> at, Value low, Value high);
 
 /// A row that a pad makes up holds no element of its input.
-void penstock::conversion::storeRow(const Site &site, Value tensor, const Buffer &to,
-                                    const LoopShape &shape, ArrayRef<Index> at, Value low,
-                                    Value high) {
+void penstock::conversion::storeRow(const Site &site, ArrayRef<Stored> all, const LoopShape &shape,
+                                    ArrayRef<Index> at, Value low, Value high) {
   auto [ctx, b, l, m] = site.parts();
   llvm::MapVector<Operation *, PadRow> rows;
   if (shape.rows && shape.lanes > 1) {
@@ -27,20 +26,23 @@ void penstock::conversion::storeRow(const Site &site, Value tensor, const Buffer
     for (int64_t axis : {shape.laneAxis, shape.unrollAxis})
       if (axis >= 0)
         any[axis] = {l.i64(0), 1, {}, {}};
-    rowConditions(site.withLanes(shape.lanes), tensor, any, rows);
+    // What several read may be read in another row.
+    for (const Stored &stored : all)
+      if (all.size() == 1 || stored.tensor.hasOneUse())
+        rowConditions(site.withLanes(shape.lanes), stored.tensor, any, rows);
   }
   if (rows.empty())
-    return storeVectors(site, tensor, to, shape, at, low, high);
-  Value all;
+    return storeVectors(site, all, shape, at, low, high);
+  Value exist;
   for (auto &[pad, row] : rows)
-    all = all ? l.andInt(all, row.exists) : row.exists;
-  auto choice = b.create<scf::IfOp>(l.loc, all, true);
+    exist = exist ? l.andInt(exist, row.exists) : row.exists;
+  auto choice = b.create<scf::IfOp>(l.loc, exist, true);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(choice.thenBlock());
   auto store = [&](const PadRows &known) {
     Site inRow = site;
     inRow.padRows = &known;
-    storeVectors(inRow, tensor, to, shape, at, low, high);
+    storeVectors(inRow, all, shape, at, low, high);
   };
   PadRows existing, missing;
   for (auto &[pad, row] : rows)
@@ -52,16 +54,17 @@ void penstock::conversion::storeRow(const Site &site, Value tensor, const Buffer
   store(missing);
 }
 
-static void storeVectors(const Site &site, Value tensor, const Buffer &to, const LoopShape &shape,
+static void storeVectors(const Site &site, ArrayRef<Stored> all, const LoopShape &shape,
                          ArrayRef<Index> at, Value low, Value high) {
   auto [ctx, b, l, m] = site.parts();
   const int64_t lane = shape.laneAxis;
   overLanes(
-      site, lane == 0 ? low : l.i64(0), lane == 0 ? high : extent(site, tensor, lane), shape.lanes,
+      site, lane == 0 ? low : l.i64(0), lane == 0 ? high : extent(site, all.front().tensor, lane),
+      shape.lanes,
       [&](const Site &lanes, Index index) {
         SmallVector<Index> here(at);
         here[lane] = index;
-        storeLanes(lanes, tensor, to, shape, here);
+        storeLanes(lanes, all, shape, here);
       },
       shape.tail);
 }
@@ -74,20 +77,16 @@ void penstock::conversion::noteWritten(const std::optional<Interval> &written, B
   to.written->quiet = true;
 }
 
-void penstock::conversion::storeLanes(const Site &site, Value tensor, const Buffer &to,
-                                      const LoopShape &shape, SmallVector<Index> at) {
+static void note(const Site &site, const LaneValue &value) {
+  if (site.written)
+    *site.written = *site.written ? hull(**site.written, value.range) : value.range;
+}
+
+/// Stores pixels, whose channels are made side by side.
+static void storePixels(const Site &site, const Stored &stored, const LoopShape &shape,
+                        SmallVector<Index> at) {
   auto [ctx, b, l, m] = site.parts();
-  ctx.elements.clear();
-  auto note = [&](const LaneValue &value) {
-    if (site.written)
-      *site.written = *site.written ? hull(**site.written, value.range) : value.range;
-  };
-  if (shape.unrollAxis < 0) {
-    LaneValue value = emit(site, tensor, at);
-    note(value);
-    m.store(to, at, value);
-    return;
-  }
+  const auto &[tensor, to] = stored;
   const int64_t count = typeOf(tensor).getAxes()[shape.unrollAxis].extent;
   const int64_t size = scalarBytes(to.element);
   const bool interleaved =
@@ -104,7 +103,7 @@ void penstock::conversion::storeLanes(const Site &site, Value tensor, const Buff
     at[shape.unrollAxis] = m.constant(c);
     inChannel.channel = c;
     values.push_back(emit(inChannel, tensor, at));
-    note(values.back());
+    note(site, values.back());
     lastOf.push_back(b.getInsertionPoint() == b.getInsertionBlock()->begin()
                          ? nullptr
                          : &*std::prev(b.getInsertionPoint()));
@@ -120,4 +119,22 @@ void penstock::conversion::storeLanes(const Site &site, Value tensor, const Buff
     at[shape.unrollAxis] = m.constant(0);
     m.storeInterleaved(to, at, values);
   }
+}
+
+void penstock::conversion::storeLanes(const Site &site, ArrayRef<Stored> all,
+                                      const LoopShape &shape, ArrayRef<Index> at) {
+  site.ctx.elements.clear();
+  if (shape.unrollAxis >= 0) {
+    for (const Stored &stored : all)
+      storePixels(site, stored, shape, SmallVector<Index>(at));
+    return;
+  }
+  // Each is made before the first is stored: what they share is read once.
+  SmallVector<LaneValue> values;
+  for (const Stored &stored : all) {
+    values.push_back(emit(site, stored.tensor, at));
+    note(site, values.back());
+  }
+  for (auto [stored, value] : llvm::zip(all, values))
+    site.m.store(stored.to, at, value);
 }

@@ -27,8 +27,8 @@ int64_t axesInRun(pipe::NamedTensorType type, const Buffer &buffer);
 /// An error where axes that the schedule goes through as one are no run.
 mlir::LogicalResult checkRun(const Site &site, pipe::ReduceOp op, llvm::ArrayRef<int64_t> axes);
 
-//===--- with lanes along an axis that stays (ReduceAcross.cpp, ReduceByRows.cpp, SumsAcross.cpp)
-//===//
+//===--- with lanes along an axis that stays (ReduceAcross.cpp, PlaceOfFew.cpp, ReduceByRows.cpp,
+//    SumsAcross.cpp) ---===//
 
 /// Lanes that go through a kept axis and the innermost reduced one: `size` elements
 /// of that for each result.
@@ -41,6 +41,11 @@ std::optional<Pieces> piecesOf(const Site &site, pipe::ReduceOp op);
 /// Null where the lanes at hand do not lie along the kept axis.
 std::optional<LaneValue> reducePieces(const Site &site, pipe::ReduceOp op, const Pieces &pieces,
                                       llvm::ArrayRef<Index> at);
+/// The place of the best of `count` elements (argmin or argmax), in each lane; `one` emits an
+/// element, `byRanks` the place by ranks alone.
+LaneValue placeOfFew(const Site &site, pipe::ReduceOp op, int64_t count,
+                     llvm::function_ref<LaneValue(int64_t)> one,
+                     llvm::function_ref<LaneValue(const Site &)> byRanks);
 /// Computes a reduction with lanes along an axis that stays.
 mlir::LogicalResult reduceAcross(const Site &site, pipe::ReduceOp op);
 mlir::LogicalResult reduceByRows(const Site &site, pipe::ReduceOp op);

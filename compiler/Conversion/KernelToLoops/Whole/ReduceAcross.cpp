@@ -99,17 +99,9 @@ static LaneValue reduceUnrolled(const Site &site, ReduceOp op, SmallVector<Index
         sum = l.binary(BinaryKind::add, sum, one(number));
       return sum;
     });
-  if (kind == ReduceKind::argmin || kind == ReduceKind::argmax) {
-    LaneValue best = rankOf(l, kind, one(0)), place = l.constant(b.getI32IntegerAttr(0));
-    for (int64_t number = 1; number < count; ++number) {
-      LaneValue value = rankOf(l, kind, one(number));
-      LaneValue better = l.wrap(isBetter(l, value, best), b.getI1Type());
-      place =
-          l.select(better, l.constant(b.getI32IntegerAttr(static_cast<int32_t>(number))), place);
-      best = l.select(better, value, best);
-    }
-    return l.cast(CastMode::value, place, b.getI64Type());
-  }
+  if (kind == ReduceKind::argmin || kind == ReduceKind::argmax)
+    return placeOfFew(site, op, count, one,
+                      [&](const Site &rare) { return reduceInLoops(rare, op, at, over); });
   if (kind == ReduceKind::count) {
     auto bit = [&](int64_t number) { return l.cast(CastMode::value, one(number), b.getI32Type()); };
     LaneValue sum = bit(0);

@@ -123,10 +123,11 @@ static void storeReducedRow(const Site &site, ReduceOp op, Buffer &row, ArrayRef
     const int64_t elements = type.getAxes()[last - 1].extent * type.getAxes()[last].extent;
     overLanes(storing, l.i64(0), l.i64(elements), shape.lanes, [&](const Site &lanes, Index index) {
       here[last] = index;
-      storeLanes(lanes, op.getResult(), row, shape, here);
+      storeLanes(lanes, Stored{op.getResult(), row}, shape, here);
     });
   } else {
-    storeRow(storing, op.getResult(), row, shape, at, l.i64(0), extent(site, op.getResult(), last));
+    storeRow(storing, Stored{op.getResult(), row}, shape, at, l.i64(0),
+             extent(site, op.getResult(), last));
   }
   noteWritten(written, row);
 }
