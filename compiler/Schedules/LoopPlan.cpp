@@ -54,6 +54,7 @@ private:
     return a.isStatic() && extent <= penstock::analysis::mostChannels;
   }
   bool readsInterleaved(Value tensor, StringRef name) const;
+  std::pair<int64_t, int64_t> planesOf(Value tensor, int64_t most, int64_t alone) const;
   KernelOp kernel;
   const penstock::lane::Features &has;
   StoredValues stored;
@@ -102,6 +103,22 @@ Tail penstock::schedules::tailOf(const Axis &axis, int64_t lanes) {
   return rest && 4 * (lanes - narrow) >= axis.extent ? Tail::narrow : Tail::overlap;
 }
 
+/// The axis of parts that are made side by side, and how many of `most` lanes, if these are enough
+/// beside the `alone` that they have one by one; -1 for none.
+std::pair<int64_t, int64_t> LoopPlanner::planesOf(Value tensor, int64_t most, int64_t alone) const {
+  NamedTensorType type = tensorOf(tensor);
+  for (int64_t axis = 0; axis < type.getRank() - 1; ++axis) {
+    StringRef name = type.getAxes()[axis].name;
+    if (!isSmall(type, axis) || !stacksShared(tensor, name, stored))
+      continue;
+    const int64_t lanes =
+        lanesOfStack(most, tensor, name, penstock::analysis::usualLaneAxis(type), stored, has);
+    if (lanes >= enoughLanes(tensor, alone, false, kernel, stored))
+      return {axis, lanes};
+  }
+  return {-1, alone};
+}
+
 /// `made` is empty for copies.
 LoopsAttr LoopPlanner::loopsFor(Value tensor, ValueRange made) {
   NamedTensorType type = tensorOf(tensor);
@@ -114,13 +131,6 @@ LoopsAttr LoopPlanner::loopsFor(Value tensor, ValueRange made) {
     for (int64_t axis = 0; axis < rank - 1; ++axis)
       if (isSmall(type, axis) && readsInterleaved(tensor, type.getAxes()[axis].name))
         unroll = axis;
-  bool isStack = false;
-  if (unroll < 0 && !made.empty())
-    for (int64_t axis = 0; axis < rank - 1 && !isStack; ++axis)
-      if (isSmall(type, axis) && stacksShared(tensor, type.getAxes()[axis].name, stored)) {
-        unroll = axis;
-        isStack = true;
-      }
   // As many lanes as one vector register has bytes: u8 to f32 chains then use
   // four registers per value, which hides latency.
   const int64_t across = unroll < 0 && !made.empty() ? squareAxis(made, along, stored, has) : -1;
@@ -128,11 +138,15 @@ LoopsAttr LoopPlanner::loopsFor(Value tensor, ValueRange made) {
   if (lanes > mostLanes &&
       (made.empty() || !has.permuteBytes || !staysInBytes(tensor, unroll >= 0, kernel, stored)))
     lanes = mostLanes;
-  if (isStack)
-    lanes = lanesOfStack(lanes, tensor, type.getAxes()[unroll].name, along, stored, has);
-  else if (!made.empty() && across < 0)
+  if (!made.empty() && across < 0) {
+    const int64_t most = lanes;
     lanes = fewerLanes(lanes, made, along, stored, has,
                        /*onlyDoubles=*/unroll >= 0 || scalarBytes(type.getElementType()) != 4);
+    if (const auto [axis, beside] = planesOf(tensor, most, lanes); unroll < 0 && axis >= 0) {
+      unroll = axis;
+      lanes = beside;
+    }
+  }
   Builder builder(tensor.getContext());
   auto name = [&](int64_t axis) {
     return axis < 0 ? StringAttr() : builder.getStringAttr(type.getAxes()[axis].name);

@@ -27,6 +27,10 @@ void stateLoops(mlir::OpResult result, pipe::LoopsAttr loops);
 /// Returns whether elements of `tensor` are stacked along the axis `name`, of parts that share what
 /// they read: made side by side they read it once.
 bool stacksShared(mlir::Value tensor, llvm::StringRef name, const StoredValues &stored);
+/// The fewest lanes for which what is made beside others gains, of those that it has `alone`: all
+/// of them for what is computed in bytes, half for others. With fewer, reading again costs less.
+int64_t enoughLanes(mlir::Value tensor, int64_t alone, bool hasChannels, pipe::KernelOp kernel,
+                    const StoredValues &stored);
 /// Gives outputs that share what they read the same loops, which go through it once, if those are
 /// `planned`, and not stated by hand.
 void planTogether(pipe::ReturnOp op, const StoredValues &stored, const lane::Features &has,

@@ -91,6 +91,21 @@ static LoopsAttr loopsOfAll(ArrayRef<Value> values, const StoredValues &stored,
       tailOf(type.getAxes()[along], lanes));
 }
 
+int64_t penstock::schedules::enoughLanes(Value tensor, int64_t alone, bool hasChannels,
+                                         KernelOp kernel, const StoredValues &stored) {
+  return staysInBytes(tensor, hasChannels, kernel, stored) ? alone : alone / 2;
+}
+
+static bool keepLanes(ArrayRef<Value> values, const StoredValues &stored,
+                      const penstock::lane::Features &has) {
+  const int64_t lanes = loopsOfAll(values, stored, has).getLanes();
+  return llvm::all_of(values, [&](Value value) {
+    LoopsAttr own = loopsOf(llvm::cast<OpResult>(value));
+    auto kernel = value.getDefiningOp()->getParentOfType<KernelOp>();
+    return lanes >= enoughLanes(value, own.getLanes(), own.getUnroll() != nullptr, kernel, stored);
+  });
+}
+
 void penstock::schedules::planTogether(ReturnOp op, const StoredValues &stored,
                                        const penstock::lane::Features &has,
                                        const llvm::DenseSet<Value> &planned) {
@@ -111,8 +126,12 @@ void penstock::schedules::planTogether(ReturnOp op, const StoredValues &stored,
           !planned.contains(beside) || !goAlike(values[0], beside, stored) ||
           !shareReads(values[0], beside, stored))
         continue;
-      group.push_back(other);
       values.push_back(beside);
+      if (!keepLanes(values, stored, has)) {
+        values.pop_back();
+        continue;
+      }
+      group.push_back(other);
       taken.insert(other);
     }
     if (group.size() < 2)
