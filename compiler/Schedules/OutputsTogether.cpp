@@ -137,6 +137,9 @@ void penstock::schedules::planTogether(ReturnOp op, const StoredValues &stored,
     if (group.size() < 2)
       continue;
     groups.push_back(builder.getDenseI64ArrayAttr(group));
+    addRemark(kernel, "schedule-cpu",
+              "stores " + std::to_string(group.size()) +
+                  " outputs by the same loops: what they share is read once");
     LoopsAttr loops = loopsOfAll(values, stored, has);
     for (Value value : values)
       stateLoops(llvm::cast<OpResult>(value), loops);
