@@ -11,6 +11,7 @@
 #include "compiler/Schedules/ReductionPlan.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/MathExtras.h"
+#include <tuple>
 
 using namespace mlir;
 using namespace penstock::pipe;
@@ -142,10 +143,8 @@ LoopsAttr LoopPlanner::loopsFor(Value tensor, ValueRange made) {
     const int64_t most = lanes;
     lanes = fewerLanes(lanes, made, along, stored, has,
                        /*onlyDoubles=*/unroll >= 0 || scalarBytes(type.getElementType()) != 4);
-    if (const auto [axis, beside] = planesOf(tensor, most, lanes); unroll < 0 && axis >= 0) {
-      unroll = axis;
-      lanes = beside;
-    }
+    if (unroll < 0)
+      std::tie(unroll, lanes) = planesOf(tensor, most, lanes);
   }
   Builder builder(tensor.getContext());
   auto name = [&](int64_t axis) {

@@ -11,12 +11,12 @@ using namespace mlir;
 using namespace penstock::pipe;
 using namespace penstock::schedules;
 
-/// What is in memory and read for elements of `tensor`, which is not.
+/// What is in memory and read for elements of `tensor`.
 static llvm::SetVector<Value> readFor(Value tensor, const StoredValues &stored) {
   llvm::SetVector<Value> reached, read;
   reached.insert(tensor);
   for (size_t next = 0; next < reached.size(); ++next) {
-    if (next > 0 && stored.inMemory.contains(reached[next])) {
+    if (stored.inMemory.contains(reached[next])) {
       read.insert(reached[next]);
       continue;
     }
@@ -57,14 +57,16 @@ bool penstock::schedules::stacksShared(Value tensor, StringRef name, const Store
   return false;
 }
 
-/// Returns whether the same loops can make both: they go through the same axes, of known extents,
-/// in the same order.
+/// Returns whether the same loops can make both: neither is there yet, and they go through the same
+/// axes, of known extents, in the same order.
 static bool goAlike(Value one, Value other, const StoredValues &stored) {
+  for (Value value : {one, other})
+    if (stored.inMemory.contains(value) || stored.rows.contains(value))
+      return false;
   NamedTensorType type = tensorOf(one);
   LoopsAttr loops = loopsOf(llvm::cast<OpResult>(one)),
             others = loopsOf(llvm::cast<OpResult>(other));
-  return type.isStatic() && type.getAxes() == tensorOf(other).getAxes() &&
-         !stored.rows.contains(one) && !stored.rows.contains(other) && loops && others &&
+  return type.isStatic() && type.getAxes() == tensorOf(other).getAxes() && loops && others &&
          loops.getAlong() == others.getAlong() && loops.getUnroll() == others.getUnroll() &&
          !loops.getAcross() && !others.getAcross();
 }
