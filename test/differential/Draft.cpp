@@ -342,7 +342,7 @@ Case generate(MLIRContext &context, const Recipe &recipe) {
   }
   if (draft.rng.chance(0.5))
     deliver(draft, draft.rng.pick(draft.scalars), outputs);
-  if (over.chance(0.3))
+  if (over.chance(0.15))
     deliverTwice(draft, outputs + 1);
 
   result.inputs.seed = recipe.seed;
