@@ -159,7 +159,7 @@ class Gpu(ToolTest):
         return path
 
     def test_pipelines_of_all_kinds(self):
-        for name in in_turn(PIPELINES, 6, "gpu"):
+        for name in in_turn(PIPELINES, 4, "gpu"):
             with self.subTest(name):
                 self.assert_same(self.write(PIPELINES[name], name), "--epochs", "2", resampled=name in ("crops", "branches"),
                                  joined=name in ("branches", "sound"))
