@@ -12,6 +12,8 @@ using namespace penstock::pipe;
 static constexpr int64_t partialSums = penstock::scalar::reductionLanes;
 /// Channels that are reduced side by side.
 static constexpr int64_t mostChannels = 4;
+/// Elements in short rows that are unrolled.
+static constexpr int64_t mostInShortRows = 1024;
 
 ReducedAxes::ReducedAxes(ReduceOp op) {
   NamedTensorType in = tensorOf(op.getValue()), out = tensorOf(op.getResult());
@@ -70,6 +72,12 @@ bool penstock::pipe::fillsVectors(ReduceOp op, int64_t run) {
   return last && *last >= partialSums && (*last % partialSums == 0 || reducedElements(op));
 }
 
+bool penstock::pipe::hasShortRows(ReduceOp op, int64_t run) {
+  const auto last = lengthOfRun(op, run), count = reducedElements(op);
+  return last && count && *last > 1 && *last < partialSums && *count > 0 &&
+         *count <= mostInShortRows && *count / *last <= partialSums;
+}
+
 /// Numbers of elements have 32 bits.
 static bool hasSmallNumbers(ReduceOp op) {
   const auto count = reducedElements(op);
@@ -121,12 +129,13 @@ static std::string whyNotThere(ReduceOp op, ReductionAttr reduction) {
   if (!isFloatSum(op) || !(isLanes || isAcross))
     return "";
   const auto count = reducedElements(op);
-  const bool canLive = isLanes ? fillsVectors(op, reduction.getUnroll() ? 1 : reduction.getRun())
+  const int64_t run = isLanes && reduction.getUnroll() ? 1 : reduction.getRun();
+  const bool isShort = hasShortRows(op, run) && (!reduction.getUnroll() || reduction.getRun() > 1);
+  const bool canLive = isLanes ? isShort || fillsVectors(op, run)
                                : count && *count >= partialSums && goesByTurns(op);
-  return canLive
-             ? ""
-             : "C24: partial sums in registers are of 32 elements or more, of which it is known "
-               "when compiling where each one goes";
+  return canLive ? ""
+                 : "C24: partial sums in registers are of few short rows, or of 32 elements or "
+                   "more, of which it is known when compiling where each one goes";
 }
 
 /// Elements of channels, which lie in the operand's last axis, are reduced side by side.
@@ -140,12 +149,13 @@ static std::string whyNoChannels(ReduceOp op, ReductionAttr reduction) {
            "`unroll` names; places have no channels";
   if (reduction.getBeside() > 1)
     return "C13: channels are what lies side by side";
-  if (isFloatSum(op) && !fillsVectors(op, 1))
+  if (isFloatSum(op) && !fillsVectors(op, 1) && !hasShortRows(op, 1))
     return "C13: 32 partial sums are not filled by rows of known length";
-  const bool isWhole = isFloatSum(op) && *lengthOfRun(op, 1) % partialSums == 0;
-  return reduction.getRun() > (isWhole ? 2 : 1)
-             ? "C13: a run with channels is for rows of whole vectors, of a sum of floats"
-             : "";
+  const bool isWhole =
+      isFloatSum(op) && (*lengthOfRun(op, 1) % partialSums == 0 || hasShortRows(op, 1));
+  return reduction.getRun() > (isWhole ? 2 : 1) ? "C13: a run with channels is for rows of whole "
+                                                  "vectors, or few short ones, of a sum of floats"
+                                                : "";
 }
 
 static std::string whyNoRun(ReduceOp op, ReductionAttr reduction) {
@@ -176,9 +186,10 @@ static std::string whyNoLanes(ReduceOp op, ReductionAttr reduction) {
     return "C13: rows of places have fewer elements than lanes, or nobody knows how many";
   if (reduction.getBeside() == 1)
     return "";
-  if (!isFloatSum(op) || !fillsVectors(op, reduction.getRun()) || axes.kept.empty())
+  const bool isKnown = fillsVectors(op, reduction.getRun()) || hasShortRows(op, reduction.getRun());
+  if (!isFloatSum(op) || !isKnown || axes.kept.empty())
     return "C13: what lies side by side are sums of floats, whose 32 partial sums are filled by "
-           "rows of known length";
+           "rows of known length, or take few short ones";
   const auto results = extentInCode(op, axes.kept.back());
   const int64_t most = std::max(reduction.getBeside(), reduction.getSharing());
   return results && (*results < most || *results / reduction.getSharing() < reduction.getPeriod())

@@ -63,6 +63,8 @@ std::optional<int64_t> lengthOfRun(ReduceOp op, int64_t run);
 /// Returns whether vectors of all partial sums fill rows of so many elements, so that it is known
 /// where each row begins among them.
 bool fillsVectors(ReduceOp op, int64_t run);
+/// Returns whether such rows are shorter than that, and so few that code is written for each.
+bool hasShortRows(ReduceOp op, int64_t run);
 
 /// Returns why no code can be made for `reduction`, as far as types tell, with the number of the
 /// constraint; empty where all is fine.

@@ -64,6 +64,7 @@ private:
   ReductionAttr across(int64_t axis) const;
   ReductionAttr alongReduced() const;
   int64_t runOfReduced() const;
+  StringAttr channelsBeside() const;
   ReductionAttr inLanes(int64_t run, StringAttr channels) const;
   int64_t sumsBeside(int64_t run) const;
   int64_t rowsSharing(int64_t beside, int64_t period) const;
@@ -234,6 +235,8 @@ int64_t ReductionPlanner::sumsBeside(int64_t run) const {
       axes.over.size() == static_cast<size_t>(run) && *lengthOfRun(op, run) < 2 * partialSums;
   int64_t rows =
       std::max<int64_t>(has.registerBytes / (isShort ? 8 : 16) * 4 / scalarBytes(element), 1);
+  if (hasShortRows(op, run)) // folded one after the other
+    rows = std::max<int64_t>(has.lanesOf(scalarBytes(element)) / 2, 1);
   if (auto results = extentInCode(op, axes.kept.back()))
     while (rows > std::max<int64_t>(*results, 1))
       rows /= 2;
@@ -249,17 +252,11 @@ int64_t ReductionPlanner::rowsSharing(int64_t beside, int64_t period) const {
   return rows;
 }
 
-/// Of the last reduced axes, as many as are one run.
-int64_t ReductionPlanner::runOfReduced() const {
-  if (!count || *count < 1 || axes.over.empty() || axes.over.back() != in.getRank() - 1)
-    return 1;
-  SmallVector<StringRef> names;
-  for (int64_t axis : axes.over)
-    names.push_back(in.getAxes()[axis].name);
-  ArrayRef<StringRef> rest(names);
-  while (rest.size() > 1 && !penstock::analysis::isOneRun(memory, op.getValue(), rest))
-    rest = rest.drop_front();
-  return static_cast<int64_t>(rest.size());
+int64_t ReductionPlanner::runOfReduced() const { return lastAxesInRun(op, memory); }
+
+/// Channels that short rows are one run with; null: the rows are the operand's last axis.
+StringAttr ReductionPlanner::channelsBeside() const {
+  return axes.over.back() == in.getRank() - 1 ? StringAttr() : name(in.getRank() - 1);
 }
 
 /// With lanes along the last reduced axis. `channels` lie side by side.
@@ -267,10 +264,10 @@ ReductionAttr ReductionPlanner::inLanes(int64_t run, StringAttr channels) const 
   int64_t lanes = std::min<int64_t>(has.registerBytes, 32), beside = 1;
   if (isSum) {
     lanes = partialSums;
-    beside = !channels && fillsVectors(op, run) ? sumsBeside(run) : 1;
+    beside = !channels && (fillsVectors(op, run) || hasShortRows(op, run)) ? sumsBeside(run) : 1;
     // Channels that lie side by side are added as they lie, and told apart at the end.
     if (channels && tensorOf(op.getValue()).getAxes().back().extent > 1 &&
-        *lengthOfRun(op, 1) % partialSums == 0 &&
+        (*lengthOfRun(op, 1) % partialSums == 0 || hasShortRows(op, 1)) &&
         penstock::analysis::isOneRun(memory, op.getValue(),
                                      {in.getAxes()[axes.over.back()].name, channels.getValue()}))
       run = 2;
@@ -278,6 +275,10 @@ ReductionAttr ReductionPlanner::inLanes(int64_t run, StringAttr channels) const 
     lanes = has.registerBytes / std::max<int64_t>(scalarBytes(element), 4) * 2;
   } else if (countsWords) {
     lanes = has.lanesOf(4);
+  } else if (is({ReduceKind::sum, ReduceKind::min, ReduceKind::max})) {
+    // The last vector overlaps the one before.
+    const auto length = static_cast<uint64_t>(lengthOfRun(op, run).value_or(lanes));
+    lanes = std::min(lanes, std::max(int64_t(llvm::bit_floor(length)), int64_t{2}));
   }
   const int64_t period = beside > 1 ? rowPeriod(op, axes.kept.back()).value_or(1) : 1;
   const int64_t sharing = period > 1 ? rowsSharing(beside, period) : 1;
@@ -317,6 +318,8 @@ ReductionAttr ReductionPlanner::plan() const {
   if (const int64_t run = axesOfRow())
     return ReductionAttr::get(op.getContext(), Way::rows, StringAttr(), lanesByRows(), StringAttr(),
                               run, rowsTogether, false, false, 1, 1);
+  if (penstock::schedules::goesByShortRows(op, memory))
+    return inLanes(runOfReduced(), channelsBeside());
   const int64_t axis = laneAxisAcross();
   return axis < 0 ? alongReduced() : across(axis);
 }

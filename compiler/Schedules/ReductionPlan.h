@@ -17,6 +17,12 @@ pipe::ReductionAttr reductionFor(pipe::ReduceOp op, const StoredValues &stored,
 pipe::ReductionAttr rowsFor(pipe::ReduceOp op, const StoredValues &stored,
                             const lane::Features &has);
 
+/// How many of the last reduced axes are one run of elements (ShortRowsPlan.cpp).
+int64_t lastAxesInRun(pipe::ReduceOp op, const analysis::InMemory &memory);
+/// Returns whether rows that lie in `memory` are so short, and so few, that code is written for
+/// each: those of a sum of floats, or one of a minimum or maximum.
+bool goesByShortRows(pipe::ReduceOp op, const analysis::InMemory &memory);
+
 /// `reduction`, with where partial sums live, and how many numbers 32 bits add (SumsPlan.cpp).
 pipe::ReductionAttr withSums(pipe::ReduceOp op, pipe::ReductionAttr reduction,
                              const StoredValues &stored);

@@ -7,6 +7,7 @@
 #include "compiler/Schedules/GatherPlaces.h"
 #include "compiler/Schedules/LoopPlan.h"
 #include "compiler/Schedules/Passes.h"
+#include "compiler/Schedules/ReductionPlan.h"
 #include "compiler/Schedules/RowTiles.h"
 #include "compiler/Schedules/SeparateReductions.h"
 #include "compiler/Schedules/SeparateWindows.h"
@@ -169,7 +170,12 @@ struct ScheduleCpuPass : penstock::schedules::impl::ScheduleCpuBase<ScheduleCpuP
       if (!op.hasAttr("schedule"))
         store(op);
     });
-    forEachInline(kernel, /*pixelsTogether=*/true, [](Operation &op) { markInline(op); });
+    StoredValues inputs;
+    inputs.addArguments(kernel);
+    forEachInline(kernel, /*pixelsTogether=*/true, [&](Operation &op) {
+      if (!goesByShortRows(llvm::cast<ReduceOp>(op), inputs.memory()))
+        markInline(op);
+    });
     keepCheapMapsApart(kernel);
     NamedAttrList chosen;
     chosen.set("level", builder.getI64IntegerAttr(level));

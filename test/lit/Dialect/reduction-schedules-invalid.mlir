@@ -276,7 +276,7 @@ pipe.kernel @k "pixels" schedule {level = 3 : i64} {
 // kernel, C13.
 pipe.kernel @k "pixels" schedule {level = 3 : i64} {
 ^bb0(%x: !pipe.tensor<f32[w=40, c=3]>):
-  // expected-error @below {{(C13); a run with channels is for rows of whole vectors, of a sum of floats}}
+  // expected-error @below {{(C13); a run with channels is for rows of whole vectors, or few short ones, of a sum of floats}}
   %0 = pipe.reduce sum %x over ["w"] {reduction = #schedule.reduction<way = lanes, lanes = 32, unroll = "c", run = 2>} : !pipe.tensor<f32[w=40, c=3]> -> !pipe.tensor<f32[c=3]>
   pipe.return %0 : !pipe.tensor<f32[c=3]>
 }
@@ -376,7 +376,7 @@ pipe.kernel @k "pixels" schedule {level = 3 : i64} {
 // kernel, C24.
 pipe.kernel @k "pixels" schedule {level = 3 : i64} {
 ^bb0(%x: !pipe.tensor<f32[h=4, w=?]>):
-  // expected-error @below {{(C24); partial sums in registers are of 32 elements or more, of which it is known when compiling where each one goes}}
+  // expected-error @below {{(C24); partial sums in registers are of few short rows, or of 32 elements or more, of which it is known when compiling where each one goes}}
   %0 = pipe.reduce sum %x over ["w"] {reduction = #schedule.reduction<way = lanes, lanes = 32>} : !pipe.tensor<f32[h=4, w=?]> -> !pipe.tensor<f32[h=4]>
   pipe.return %0 : !pipe.tensor<f32[h=4]>
 }
@@ -386,7 +386,7 @@ pipe.kernel @k "pixels" schedule {level = 3 : i64} {
 // kernel, C24.
 pipe.kernel @k "pixels" schedule {level = 3 : i64} {
 ^bb0(%x: !pipe.tensor<f32[h=4, w=31]>):
-  // expected-error @below {{(C24); partial sums in registers are of 32 elements or more, of which it is known when compiling where each one goes}}
+  // expected-error @below {{(C24); partial sums in registers are of few short rows, or of 32 elements or more, of which it is known when compiling where each one goes}}
   %0 = pipe.reduce sum %x over ["w"] {reduction = #schedule.reduction<way = across, along = "h", lanes = 4>} : !pipe.tensor<f32[h=4, w=31]> -> !pipe.tensor<f32[h=4]>
   pipe.return %0 : !pipe.tensor<f32[h=4]>
 }

@@ -52,7 +52,8 @@ mlir::LogicalResult reduceByRows(const Site &site, pipe::ReduceOp op);
 LaneValue sumInLoops(const Site &site, pipe::ReduceOp op, llvm::SmallVector<Index> at,
                      llvm::ArrayRef<int64_t> over);
 
-//===--- with lanes along a reduced axis (Reduce.cpp, Sums.cpp, RowsBeside.cpp) ---===//
+//===--- with lanes along a reduced axis (Reduce.cpp, Sums.cpp, ShortRows.cpp, RowsBeside.cpp)
+//---===//
 
 /// Calls `store` for all indices below `extent`, with the first of `rows` that are `apart` and made
 /// side by side, as `reduction` says: rows that share a table first, so that it is read once. The
@@ -60,7 +61,7 @@ LaneValue sumInLoops(const Site &site, pipe::ReduceOp op, llvm::SmallVector<Inde
 /// the rest goes one by one.
 void overRowsBeside(const Site &site, mlir::Value extent, pipe::ReductionAttr reduction,
                     llvm::function_ref<void(mlir::Value first, int64_t rows, int64_t apart)> store);
-/// The 32 partial sums of a vector, added pairwise.
+/// The partial sums of a vector, 32 or as many as are left, added pairwise.
 LaneValue sumOfLanes(const Site &site, mlir::Value all, mlir::Type element);
 /// The same of several vectors: a vector of their sums.
 LaneValue sumsOfLanes(const Site &site, llvm::ArrayRef<mlir::Value> all, mlir::Type element);
@@ -74,6 +75,11 @@ llvm::SmallVector<mlir::Value> sumVectors(const Site &site, pipe::ReduceOp op,
                                           llvm::SmallVector<Index> &at,
                                           llvm::ArrayRef<int64_t> over, const Beside &beside,
                                           llvm::ArrayRef<mlir::Value> extents);
+/// The same of few short rows (`hasShortRows`), some of whose partial sums are added already.
+llvm::SmallVector<mlir::Value> sumShortRows(const Site &site, pipe::ReduceOp op,
+                                            llvm::SmallVector<Index> &at,
+                                            llvm::ArrayRef<int64_t> over, const Beside &beside,
+                                            llvm::ArrayRef<mlir::Value> extents);
 void sumRows(const Site &site, pipe::ReduceOp op, llvm::SmallVector<Index> &at,
              llvm::ArrayRef<int64_t> over, llvm::ArrayRef<mlir::Value> extents, mlir::Value partial,
              llvm::function_ref<void(mlir::Value)> addOne);

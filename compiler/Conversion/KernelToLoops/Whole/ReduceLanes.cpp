@@ -11,6 +11,12 @@ using namespace mlir;
 using namespace penstock::pipe;
 using namespace penstock::conversion;
 
+/// Returns whether an element that comes twice changes nothing.
+static bool repeats(ReduceKind kind) {
+  return llvm::is_contained({ReduceKind::min, ReduceKind::max, ReduceKind::any, ReduceKind::all},
+                            kind);
+}
+
 namespace {
 using Combine = llvm::function_ref<LaneValue(const Site &, LaneValue, LaneValue)>;
 
@@ -52,6 +58,7 @@ struct LaneReduction {
   Value smallOf(const LaneValue &value);
   SmallVector<Value> run(Value from, Value to, ValueRange sofar, bool small);
   SmallVector<Value> runInChunks(Value whole, int64_t most, ValueRange sofar);
+  SmallVector<Value> withLastVector(int64_t size, ValueRange sofar, bool small);
   SmallVector<Value> runRest(Value whole, Value last, ValueRange sofar);
   LaneValue ofLanes(Value all, Value single);
 };
@@ -112,6 +119,29 @@ SmallVector<Value> LaneReduction::runInChunks(Value whole, int64_t most, ValueRa
   return SmallVector<Value>(chunks.getResults());
 }
 
+/// The last elements of a row, of which it has as many as there are lanes. Some of them are there
+/// already, which a minimum or maximum does not mind; sums add 0 in place of those.
+SmallVector<Value> LaneReduction::withLastVector(int64_t size, ValueRange sofar, bool small) {
+  const Lanes &l = wide.m.l;
+  const bool isComparable = isReal && !resolvesZerosLater(wide, op);
+  SmallVector<int64_t> order;
+  for (int64_t lane = 0; lane < lanes; ++lane)
+    order.push_back(lane < lanes - size % lanes ? lanes : lane);
+  SmallVector<Value> next;
+  for (auto [value, sum] : llvm::zip(elementsAt(l.i64(size - lanes), wide), sofar)) {
+    if (repeats(op.getKind())) {
+      next.push_back(l.splat(
+          combine(wide, sofarOf(sum), isComparable ? comparable(wide, value) : value).value));
+      continue;
+    }
+    Value each = small ? smallOf(value) : l.splat(l.cast(CastMode::value, value, sumType).value);
+    Value none = b.create<arith::ConstantOp>(l.loc, b.getZeroAttr(each.getType()));
+    each = wide.m.shuffle(each, none, order);
+    next.push_back(b.create<arith::AddIOp>(l.loc, sum, each));
+  }
+  return next;
+}
+
 /// Elements from `whole` on, one by one.
 SmallVector<Value> LaneReduction::runRest(Value whole, Value last, ValueRange sofar) {
   OpBuilder::InsertionGuard guard(b);
@@ -156,7 +186,7 @@ SmallVector<LaneValue> penstock::conversion::reduceLanes(const Site &site, Reduc
   int64_t total = 1; // vectors in all, where known
   for (Value extent : extents)
     total = total && Lanes::constantOf(extent) ? total * *Lanes::constantOf(extent) : 0;
-  total /= r.lanes;
+  total = total / r.lanes + (known && *known % r.lanes ? total / *known : 0);
   const bool narrow = most > 0, narrowThroughout = narrow && total > 0 && total <= most;
   SmallVector<Value> state(count,
                            narrowThroughout ? r.zeros(r.smallType) : r.wide.m.l.splat(start.value));
@@ -168,7 +198,11 @@ SmallVector<LaneValue> penstock::conversion::reduceLanes(const Site &site, Reduc
         SmallVector<Value> next = narrow && !narrowThroughout
                                       ? r.runInChunks(whole, most, vectors)
                                       : r.run(l.i64(0), whole, vectors, narrow);
-        if (known && *known % r.lanes == 0)
+        const bool overlaps = known && *known >= r.lanes && (!narrow || narrowThroughout) &&
+                              (repeats(op.getKind()) || op.getKind() == ReduceKind::sum);
+        if (overlaps && *known % r.lanes)
+          next = r.withLastVector(*known, next, narrow);
+        if (overlaps || (known && *known % r.lanes == 0))
           llvm::append_range(next, singles);
         else
           llvm::append_range(next, r.runRest(whole, last, singles));

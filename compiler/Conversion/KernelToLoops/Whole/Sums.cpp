@@ -152,6 +152,8 @@ Value RowSums::turned(Value sum, int64_t by) const {
 SmallVector<Value> penstock::conversion::sumVectors(const Site &site, ReduceOp op,
                                                     SmallVector<Index> &at, ArrayRef<int64_t> over,
                                                     const Beside &beside, ArrayRef<Value> extents) {
+  if (hasShortRows(op, reductionOf(op).getUnroll() ? 1 : reductionOf(op).getRun()))
+    return sumShortRows(site, op, at, over, beside, extents);
   auto [ctx, b, l, m] = site.parts();
   RowSums r{site, op, at, over.back(), beside, *Lanes::constantOf(extents.back())};
   const int64_t lanes = RowSums::lanes, rest = r.rest;
@@ -214,9 +216,13 @@ static SmallVector<Value> deinterleaved(const Site &site, ArrayRef<Value> run) {
   return results;
 }
 
+static int64_t lanesIn(Value vector) {
+  return llvm::cast<VectorType>(vector.getType()).getNumElements();
+}
+
 LaneValue penstock::conversion::sumOfLanes(const Site &site, Value all, Type element) {
   auto [ctx, b, l, m] = site.parts();
-  for (int64_t half = penstock::scalar::reductionLanes / 2; half >= 1; half /= 2) {
+  for (int64_t half = lanesIn(all) / 2; half >= 1; half /= 2) {
     SmallVector<int64_t> low, high;
     for (int64_t lane = 0; lane < half; ++lane) {
       low.push_back(lane);
@@ -233,7 +239,7 @@ LaneValue penstock::conversion::sumsOfLanes(const Site &site, ArrayRef<Value> su
   auto [ctx, b, l, m] = site.parts();
   const auto count = static_cast<int64_t>(sums.size());
   auto range = [](int64_t from, int64_t to) { return llvm::to_vector(llvm::seq(from, to)); };
-  int64_t lanes = penstock::scalar::reductionLanes;
+  int64_t lanes = lanesIn(sums[0]);
   SmallVector<Value> each(sums);
   for (; lanes / 2 >= l.has.lanesOf(scalarBytes(element)); lanes /= 2)
     for (Value &sum : each)

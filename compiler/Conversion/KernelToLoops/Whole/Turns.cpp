@@ -2,6 +2,7 @@
 //
 // Tables among which neighbours take turns.
 #include "compiler/Conversion/KernelToLoops/Whole/Turns.h"
+#include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
 #include "compiler/Conversion/KernelToLoops/Nest/Nest.h"
 #include "compiler/Conversion/KernelToLoops/Whole/Reduction.h"
 
