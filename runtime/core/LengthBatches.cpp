@@ -125,6 +125,15 @@ int64_t LengthBatches::samplesBefore(uint64_t seed, uint32_t epoch, int64_t numb
   return sum;
 }
 
+int64_t LengthBatches::samplesOf(uint64_t seed, uint32_t epoch, int64_t start, uint32_t rank,
+                                 uint32_t world) const {
+  const int64_t end = start + rounds(start, world) * world;
+  int64_t sum = 0;
+  for (int64_t i = (start + rank) % world; i < end; i += world)
+    sum += batch(seed, epoch, i).count;
+  return sum;
+}
+
 size_t LengthBatches::bucketAt(int64_t position) const {
   auto behind =
       std::upper_bound(buckets.begin(), buckets.end(), position,

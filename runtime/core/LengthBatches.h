@@ -65,6 +65,12 @@ public:
   Batch batch(uint64_t seed, uint32_t epoch, int64_t number) const;
   /// Samples in the batches before batch `number`. Takes O(number).
   int64_t samplesBefore(uint64_t seed, uint32_t epoch, int64_t number) const;
+  /// Samples that rank `rank` of `world` has in an epoch that goes on at batch `start`, those
+  /// before it included: of its batches every `world`-th, from the epoch's first on. So it is the
+  /// same wherever the epoch is broken off and goes on with as many ranks. Takes O(batches /
+  /// world).
+  int64_t samplesOf(uint64_t seed, uint32_t epoch, int64_t start, uint32_t rank,
+                    uint32_t world) const;
   /// The batch that has a position, whether it is delivered or not.
   Batch batchAt(int64_t position) const;
   /// The row at a position.

@@ -37,6 +37,8 @@ public:
         return kept.error();
       return *failure;
     }
+    if (report.unreadable == listing.count() && !listing.advice().empty())
+      return noneRead();
     std::sort(visited.begin(), visited.end());
     auto size = builder.finish([&](const CheckpointEntry &entry) {
       return std::binary_search(visited.begin(), visited.end(), entry.name);
@@ -51,6 +53,17 @@ public:
   }
 
 private:
+  /// Shows why the first cannot be read; a line that is no file's name may be long.
+  Error noneRead() const {
+    constexpr size_t most = 300;
+    std::string why = firstUnread->second;
+    if (why.size() > most)
+      why = why.substr(0, most) + " ...";
+    return {Code::NotFound, "none of the " + std::to_string(listing.count()) +
+                                " files of the list can be read (" + why + "); " +
+                                listing.advice()};
+  }
+
   void work() {
     CheckpointMaker maker;
     Buffer bytes;
@@ -79,6 +92,8 @@ private:
   void unreadable(size_t image, const std::string &why) {
     std::lock_guard guard(lock);
     ++report.unreadable;
+    if (!firstUnread || image < firstUnread->first)
+      firstUnread = {image, why};
     if (report.leftOut.size() < mostNamed)
       report.leftOut.emplace_back(listing.name(image), why);
     step();
@@ -124,6 +139,7 @@ private:
   std::atomic<bool> stopped{false};
   std::mutex lock; // of the report and what follows
   uint64_t done = 0;
+  std::optional<std::pair<size_t, std::string>> firstUnread; // the image, and why
   std::optional<Error> failure;
 };
 

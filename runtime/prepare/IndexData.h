@@ -38,7 +38,8 @@ struct IndexReport {
 /// an earlier or interrupted run has done, and whose name, size and time have not
 /// changed, is not read again; what is no longer there is left out.
 ///
-/// Errors: those of writing; Cancelled, with the finished part kept.
+/// Errors: those of writing; Cancelled, with the finished part kept; NotFound, with nothing
+/// written, where no image of a list can be read.
 Result<IndexReport> indexData(FileSystem &files, const Listing &listing, const std::string &out,
                               int threads, const PrepareProgress &progress);
 

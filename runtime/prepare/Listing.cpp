@@ -128,7 +128,34 @@ Status Listing::addFolder(FileSystem &files, const std::string &name,
   return {};
 }
 
+/// Refuses what is no text: its bytes would be file names.
+static Status checkText(FileSystem &files, const std::string &path, char separator) {
+  constexpr size_t most = 4096;
+  auto file = files.openFile(path);
+  if (!file)
+    return file.error();
+  Buffer begin;
+  if (Status status = (*file)->read(0, most, begin); !status)
+    return status;
+  // Names of files need not be UTF-8: letters above 127 are not looked at.
+  const auto isOfText = [&](uint8_t c) {
+    return c >= ' ' || (c >= '\t' && c <= '\r') || c == uint8_t(separator);
+  };
+  if (std::all_of(begin.data(), begin.data() + begin.size(), isOfText))
+    return {};
+  return Error{Code::Unsupported,
+               path + " is no text with the names of files: give a folder, a file whose name ends "
+                      "in .tar, or a list with a file name per line"};
+}
+
 Status Listing::addList(FileSystem &files, const Options &options) {
+  if (Status status = checkText(files, options.path, options.separator); !status)
+    return status;
+  if (options.column.empty())
+    hint = "each line was taken for a file's name: of a table, `--column` says which column has "
+           "the names, and ";
+  hint += options.root.empty() ? "`--root` names the folder of the files, which is now " + root
+                               : "files are looked for in " + root;
   CsvOptions table;
   table.path = options.path;
   table.root = root;

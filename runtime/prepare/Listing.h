@@ -37,6 +37,9 @@ public:
   Status read(FileSystem &files, size_t image, Buffer &out) const;
   /// Files that do not count as images.
   uint64_t others() const { return otherFiles; }
+  /// Returns what to ask for instead where none of the images of a list can be read; empty: they
+  /// are of no list.
+  const std::string &advice() const { return hint; }
 
 private:
   struct Image {
@@ -59,6 +62,7 @@ private:
   std::vector<std::string> shards; // below the root
   std::vector<FileInfo> shardInfos;
   uint64_t otherFiles = 0;
+  std::string hint;
 };
 
 } // namespace penstock::runtime

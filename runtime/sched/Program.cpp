@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 
 namespace penstock::runtime {
 
@@ -203,17 +204,30 @@ BatchPlace Program::batchAt(int64_t position) const {
 }
 
 int64_t Program::samplesPerEpoch() const {
-  if (byLength)
-    return byLength->samples() / world;
-  const int64_t wanted = positionsFrom(0), full = wanted / globalBatch;
-  return full * perRank + (batchesFrom(0) > full ? ranks(0).samples(full, wanted) : 0);
+  return byLength ? byLength->samples() / world : samplesThrough(0);
 }
 
-int64_t Program::allowedBad() const {
+int64_t Program::samplesThrough(int64_t start) const {
+  // Of what came before, the positions of this rank's remainder count, whoever had them: so the
+  // number stays as the epoch goes on.
+  const int64_t before = (std::max<int64_t>(start - rank, 0) + world - 1) / world;
+  const int64_t wanted = positionsFrom(start);
+  const int64_t full = std::max<int64_t>(wanted - start, 0) / globalBatch;
+  const bool hasRest = batchesFrom(start) > full;
+  return before + full * perRank + (hasRest ? ranks(start).samples(full, wanted) : 0);
+}
+
+int64_t Program::allowedBad(uint32_t epoch, int64_t start) const {
   if (!(substitute > 0))
     return 0;
+  // All: how many were bad under another number of ranks is an estimate, which may be higher.
+  if (substitute >= 1)
+    return std::numeric_limits<int64_t>::max();
+  const int64_t samples = byLength       ? byLength->samplesOf(seed, epoch, start, rank, world)
+                          : callerOrders ? samplesPerEpoch()
+                                         : samplesThrough(start);
   // A share that is not zero allows one, however small the table is.
-  return std::max<int64_t>(1, int64_t(std::floor(substitute * double(samplesPerEpoch()))));
+  return std::max<int64_t>(1, int64_t(std::floor(substitute * double(samples))));
 }
 
 Result<std::shared_ptr<const Program>> Program::make(std::shared_ptr<const Layout> layout,

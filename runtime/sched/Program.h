@@ -80,14 +80,19 @@ struct Program {
   /// Batches of this rank in an epoch from its start. No number where the caller
   /// says which rows there are.
   std::optional<int64_t> batchesPerEpoch() const;
-  /// Samples of this rank in an epoch from its start, by the pipeline's order.
+  /// Samples of this rank in an epoch from its start, by the pipeline's order; by length, in the
+  /// mean of all ranks.
   int64_t samplesPerEpoch() const;
-  /// Returns the number of these that may be bad.
-  int64_t allowedBad() const;
+  /// Returns how many bad samples an epoch that goes on at `start` may have: a share of this rank's
+  /// own, those before `start` included. By length it takes O(batches / world).
+  int64_t allowedBad(uint32_t epoch, int64_t start) const;
 
 private:
   /// Positions in an epoch that begins at `start`, and this rank's, for batches of one size.
   int64_t positionsFrom(int64_t start) const;
+  /// Samples of this rank in an epoch that goes on at `start`, those before it included; not by
+  /// length.
+  int64_t samplesThrough(int64_t start) const;
   RankLayout ranks(int64_t start) const {
     return *RankLayout::make(globalBatch, rank, world, start);
   }

@@ -225,6 +225,13 @@ void Session::Impl::countStep(const std::string &name, const Statistics::Entry &
   known->entry.busyNs += entry.busyNs;
 }
 
+int64_t Session::Impl::allowedBad() {
+  // Kept: by length, it takes a look at all batches of the epoch.
+  if (!allowed || allowed->epoch != place.epoch)
+    allowed = {place.epoch, program->allowedBad(place.epoch, place.position)};
+  return allowed->bad;
+}
+
 Result<BatchPtr> Session::Impl::deliver(Finished &&finished) {
   // The block goes back whatever comes of it.
   const int64_t bad = positionsIn(finished.bad);
@@ -234,11 +241,10 @@ Result<BatchPtr> Session::Impl::deliver(Finished &&finished) {
   reports.insert(reports.end(), finished.bad.begin(), finished.bad.end());
   if (reports.size() > keptReports)
     reports.erase(reports.begin(), reports.end() - keptReports);
-  const int64_t allowed = program->allowedBad();
-  if (fatal.empty() && bad > 0 && place.bad + bad > allowed) {
+  if (fatal.empty() && bad > 0 && place.bad + bad > allowedBad()) {
     const BadSample &last = finished.bad.back();
     fatal = std::to_string(place.bad + bad) + " samples of epoch " + std::to_string(place.epoch) +
-            " are bad, more than the " + std::to_string(allowed) + " allowed; the last is " +
+            " are bad, more than the " + std::to_string(allowedBad()) + " allowed; the last is " +
             last.name + ": " + last.reason;
   }
   const int64_t waited = std::exchange(waitedNs, 0);
@@ -313,6 +319,7 @@ Status Session::restore(std::string_view text) {
   parsed->adopt(impl->place);
   impl->place = std::move(*parsed);
   impl->last.reset();
+  impl->allowed.reset();
   impl->failure.clear();
   if (impl->begun)
     impl->beginHere();

@@ -65,6 +65,12 @@ struct Session::Impl {
     std::vector<int64_t> asked;
   };
   std::optional<Last> last;
+  /// How many bad samples an epoch may have, once one is met; until it starts anew.
+  struct Allowed {
+    uint32_t epoch = 0;
+    int64_t bad = 0;
+  };
+  std::optional<Allowed> allowed;
   std::string failure; // not empty: the error of every next()
   std::vector<BadSample> reports;
   Statistics numbers;
@@ -82,6 +88,7 @@ struct Session::Impl {
   BatchScheduler::State take(Finished &finished, int64_t timeoutNs);
   void countStep(const std::string &name, const Statistics::Entry &entry);
   Result<Taken> count(BatchScheduler::State state, Finished &&finished, int64_t waited);
+  int64_t allowedBad(); // lock held
   Result<BatchPtr> deliver(Finished &&finished);
 };
 

@@ -282,6 +282,7 @@ Status Session::start(uint32_t epoch, const std::vector<ParamValue> &params) {
   self.place.epoch = epoch;
   self.place.position = self.place.bad = 0;
   self.last.reset();
+  self.allowed.reset();
   self.place.asked.clear();
   self.failure.clear();
   if (self.begun)

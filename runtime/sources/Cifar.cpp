@@ -147,7 +147,9 @@ Result<std::unique_ptr<Source>> openCifar(FileSystem &files, const std::string &
                                              "; the binary version has its files in a folder " +
                                              version.folder};
     const int64_t size = int64_t(mapping->bytes.size());
-    if (size == 0 || size % rowBytes)
+    if (size == 0)
+      return Error{Code::Corrupt, path + " is empty"};
+    if (size % rowBytes)
       return Error{Code::Corrupt,
                    path + " has " + std::to_string(size) + " bytes, which is no multiple of the " +
                        std::to_string(rowBytes) + " bytes of an image and its label"};

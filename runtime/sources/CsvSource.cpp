@@ -79,18 +79,23 @@ public:
   }
 
   Status fetch(int64_t row, int column, Buffer &out) const override {
-    if (!columns()[size_t(column)].isBlob())
-      return noSuchField(column, "bytes");
-    return listed.fetch(cell(row, size_t(column)).text(), row, out);
+    auto name = fileOf(row, column);
+    return name ? listed.fetch(*name, out) : Status(name.error());
   }
 
   Result<MediaPlace> place(int64_t row, int column) const override {
-    if (!columns()[size_t(column)].isBlob())
-      return noSuchField(column, "bytes");
-    return listed.place(cell(row, size_t(column)).text(), row);
+    auto name = fileOf(row, column);
+    return name ? listed.place(*name) : Result<MediaPlace>(name.error());
   }
 
 private:
+  Result<std::string> fileOf(int64_t row, int column) const {
+    const ColumnInfo &info = columns()[size_t(column)];
+    if (!info.isBlob())
+      return noSuchField(column, "bytes");
+    return misfits.named(options.path, row, info.name, cell(row, size_t(column)).text());
+  }
+
   CsvCell cell(int64_t row, size_t column) const { return cellAt(row, cells[column]); }
 
   CsvCell cellAt(int64_t row, size_t number) const {
@@ -185,6 +190,8 @@ private:
                 std::to_string(width));
     for (size_t i = 0; i < columns.size(); ++i) {
       const CsvColumn &column = columns[i];
+      if (column.type == DType::bytes && found[cells[i]].raw.empty())
+        misfits.add(int64_t(starts.size()), reader.line());
       if (column.type == DType::bytes || column.type == DType::text)
         continue;
       auto value = column.dims.empty()

@@ -94,18 +94,20 @@ public:
   }
   Status fetch(int64_t row, int column, Buffer &out) const override {
     auto name = fileOf(row, column);
-    return name ? listed.fetch(*name, row, out) : Status(name.error());
+    return name ? listed.fetch(*name, out) : Status(name.error());
   }
   Result<MediaPlace> place(int64_t row, int column) const override {
     auto name = fileOf(row, column);
-    return name ? listed.place(*name, row) : Result<MediaPlace>(name.error());
+    return name ? listed.place(*name) : Result<MediaPlace>(name.error());
   }
 
 private:
   Result<std::string> fileOf(int64_t row, int column) const {
-    if (!columns()[size_t(column)].isBlob())
+    const ColumnInfo &info = columns()[size_t(column)];
+    if (!info.isBlob())
       return noSuchField(column, "bytes");
-    return jsonText(value(row, keys[size_t(column)]));
+    auto name = jsonText(value(row, keys[size_t(column)]));
+    return name ? places.misfits.named(listed.list, row, info.name, std::move(*name)) : name;
   }
 
   /// As it is written; the line was read before, so that only a file which changes
@@ -141,7 +143,8 @@ Status checkValue(const ColumnInfo &column, std::string_view value) {
   return number ? Status() : Status(number.error());
 }
 
-/// Returns the places of the rows, if all of them are right but for the lengths of lists.
+/// Returns the places of the rows, if all of them are right but for the lengths of lists and
+/// names that are empty.
 Result<RowPlaces> scan(const std::string &path, std::string_view text,
                        const std::vector<JsonColumn> &columns,
                        const std::vector<std::string> &keys) {
@@ -158,9 +161,10 @@ Result<RowPlaces> scan(const std::string &path, std::string_view text,
         return Error{Code::InvalidArgument, place + status.error().message};
       for (size_t i = 0; i < columns.size(); ++i) {
         const Status status = checkValue(columns[i].info, values[i]);
-        if (status)
+        const bool namesNone = columns[i].info.isBlob() && values[i] == "\"\"";
+        if (status && !namesNone)
           continue;
-        if (status.error().code != Code::Corrupt)
+        if (!status && status.error().code != Code::Corrupt)
           return Error{Code::InvalidArgument,
                        place + ofColumn(columns[i].info.name, status.error()).message};
         result.misfits.add(int64_t(result.starts.size()), number);

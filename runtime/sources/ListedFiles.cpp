@@ -12,9 +12,7 @@ std::string folderOfList(std::string_view list, std::string_view root) {
   return path.substr(0, std::max<size_t>(path.rfind('/'), 1));
 }
 
-Result<std::string> ListedFiles::pathOf(const std::string &name, int64_t row) const {
-  if (name.empty())
-    return Error{Code::NotFound, list + " names no file in row " + std::to_string(row)};
+Result<std::string> ListedFiles::pathOf(const std::string &name) const {
   std::string path = normalizePath(name, root);
   // Which folders are open, `files` knows.
   if (name[0] != '/' && !liesWithin(path, root))
@@ -22,13 +20,13 @@ Result<std::string> ListedFiles::pathOf(const std::string &name, int64_t row) co
   return path;
 }
 
-Status ListedFiles::fetch(const std::string &name, int64_t row, Buffer &out) const {
-  auto path = pathOf(name, row);
+Status ListedFiles::fetch(const std::string &name, Buffer &out) const {
+  auto path = pathOf(name);
   return path ? files.readFile(*path, out, maxBytes) : Status(path.error());
 }
 
-Result<MediaPlace> ListedFiles::place(const std::string &name, int64_t row) const {
-  auto path = pathOf(name, row);
+Result<MediaPlace> ListedFiles::place(const std::string &name) const {
+  auto path = pathOf(name);
   if (!path)
     return path.error();
   return placeOfFile(files, std::move(*path));

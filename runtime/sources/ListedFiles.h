@@ -11,19 +11,19 @@
 namespace penstock::runtime {
 
 /// A name is one below `root`, or an absolute path in any folder that is open; no name leads out of
-/// `root` by `..`.
+/// `root` by `..`, and none is empty.
 struct ListedFiles {
   FileSystem &files;
   std::string list; ///< for messages: who names them
   std::string root; ///< normalized
   uint64_t maxBytes = uint64_t(1) << 30;
 
-  Status fetch(const std::string &name, int64_t row, Buffer &out) const;
+  Status fetch(const std::string &name, Buffer &out) const;
   /// Returns a file, to read parts of it, as Source::place().
-  Result<MediaPlace> place(const std::string &name, int64_t row) const;
+  Result<MediaPlace> place(const std::string &name) const;
 
 private:
-  Result<std::string> pathOf(const std::string &name, int64_t row) const;
+  Result<std::string> pathOf(const std::string &name) const;
 };
 
 /// Returns the folder of the files that a list names: `root`, or the list's own if that is empty.

@@ -165,6 +165,13 @@ Error MisfitLines::placed(const std::string &path, int64_t row, const std::strin
                           ofColumn(column, error).message};
 }
 
+Result<std::string> MisfitLines::named(const std::string &path, int64_t row,
+                                       const std::string &column, std::string name) const {
+  if (name.empty())
+    return placed(path, row, column, {Code::NotFound, "names no file"});
+  return name;
+}
+
 Status shapeOfList(const ColumnInfo &column, std::string_view text, bool isPlain, TensorView &out) {
   auto count = parseList(column.type, column.dims, text, isPlain, nullptr);
   if (!count)

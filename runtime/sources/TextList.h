@@ -31,8 +31,8 @@ Result<TensorView> tensorOfList(const ColumnInfo &column, std::string_view text,
 /// Returns an error of parseList() or parseValue() as one of a column: "column `a` has 3 ...".
 Error ofColumn(const std::string &column, const Error &error);
 
-/// Where the rows stand whose lists have too many or too few elements: they fail when they are
-/// read, and say so with their line. 16 bytes for each.
+/// Where the rows stand whose lists have too many or too few elements, or that name no file: they
+/// fail when they are read, and say so with their line. 16 bytes for each.
 class MisfitLines {
 public:
   /// Rows come in order, a row as often as it likes.
@@ -40,6 +40,9 @@ public:
   /// Returns "list.csv:2: column `a` has 3 elements ...".
   Error placed(const std::string &path, int64_t row, const std::string &column,
                const Error &error) const;
+  /// Returns a file's name as it is; placed() if it is empty.
+  Result<std::string> named(const std::string &path, int64_t row, const std::string &column,
+                            std::string name) const;
 
 private:
   struct Line {

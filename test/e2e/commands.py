@@ -181,6 +181,16 @@ class Commands(ToolTest):
                       "6", "-o", sheet)
         self.assertEqual(open(sheet, "rb").read(8), b"\x89PNG\r\n\x1a\n")
 
+    def test_pictures_and_samples_that_cannot_be_written(self):
+        make_folder(self.data)
+        settings = ["--set", f"root={self.data}", "--set", "size=64"]
+        nowhere = os.path.join(self.folder, "nowhere", "sheet.png")
+        for output, why in (("/dev/full", "No space left on device"), (nowhere, "No such file or directory")):
+            done = self.run_tool("view", IMAGENET, *settings, "-o", output, expect=1)
+            self.assertEqual(done.stderr, f"penstock: error: cannot write {output}: {why}\n")
+        done = self.run_tool("sample", IMAGENET, *settings, "--position", 0, "-o", "/dev/full", expect=1)
+        self.assertEqual(done.stderr, "penstock: error: cannot write to /dev/full: Not a directory\n")
+
     def test_bench_reports(self):
         make_folder(self.data)
         report = self.run_json("bench", IMAGENET, "--set", f"root={self.data}", *self.settings,

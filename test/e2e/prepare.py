@@ -158,6 +158,38 @@ class Index(Prepared):
         self.assertIn("has no images (0 other files)", self.run_tool("index", empty, expect=1).stderr)
         self.assertIn("No such file", self.run_tool("index", empty + "/x", expect=1).stderr)
 
+    def test_a_file_that_is_no_list_is_refused(self):
+        done = self.run_tool("index", self.paths[0], expect=1)
+        self.assertEqual((done.stdout, done.stderr),
+                         ("", f"penstock: error: {self.paths[0]} is no text with the names of files: give a folder, a file whose name "
+                              "ends in .tar, or a list with a file name per line\n"))
+        self.assertFalse(os.path.exists(self.paths[0] + ".penstock-index"))
+
+    def test_a_list_of_which_nothing_can_be_read(self):
+        table = os.path.join(self.data, "table.csv")
+        with open(table, "w") as file:
+            file.writelines(["file,label\n", *(f"{os.path.relpath(path, self.data)},3\n" for path in self.paths)])
+        self.assertIn(f"error: none of the 41 files of the list can be read (cannot stat {self.data}/file,label: No such file or "
+                      "directory); each line was taken for a file's name: of a table, `--column` says which column has the names, and "
+                      f"`--root` names the folder of the files, which is now {self.data}\n",
+                      self.run_tool("index", table, expect=1).stderr)
+        self.assertRegex(self.run_tool("index", table, "--column", "file", "--root", self.folder, expect=1).stderr,
+                         f"none of the 40 files of the list can be read \\(.*\\); files are looked for in {self.folder}\n")
+        self.assertEqual([name for name in os.listdir(self.data) if "index" in name], [])
+        self.assertEqual(self.index(table, "--column", "file")["indexed"], 40)
+        with open(table + ".penstock-index", "rb") as file:
+            right = file.read()
+        self.run_tool("index", table, expect=1)
+        with open(table + ".penstock-index", "rb") as file:
+            self.assertEqual(file.read(), right)  # what was there stays
+
+    def test_names_need_not_be_utf8(self):
+        shutil.copyfile(os.fsencode(self.paths[0]), os.path.join(os.fsencode(self.data), b"h\xf6he.jpg"))
+        listing = os.path.join(self.data, "list.txt")
+        with open(listing, "wb") as file:
+            file.write(b"h\xf6he.jpg\n")
+        self.assertEqual(self.index(listing)["indexed"], 1)
+
 
 class Pack(Prepared):
     def test_what_is_refused_leaves_no_folder(self):

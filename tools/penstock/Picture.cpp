@@ -5,6 +5,7 @@
 #include "tools/penstock/Picture.h"
 #include <algorithm>
 #include <bit>
+#include <cerrno>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -161,8 +162,10 @@ bool penstock::cli::writeContactSheet(const std::string &path, const std::vector
   const std::unique_ptr<gdImage, decltype(&gdImageDestroy)> sheet(
       gdImageCreateTrueColor(gap + columns * (width + gap), gap + rows * (cellHeight + gap)),
       &gdImageDestroy);
-  if (!sheet)
+  if (!sheet) {
+    errno = ENOMEM;
     return false;
+  }
   gdImageFilledRectangle(sheet.get(), 0, 0, gdImageSX(sheet.get()), gdImageSY(sheet.get()),
                          gdTrueColor(255, 255, 255));
   for (size_t i = 0; i < tiles.size(); ++i) {
@@ -186,6 +189,9 @@ bool penstock::cli::writeContactSheet(const std::string &path, const std::vector
                                                            &std::fclose);
   if (!file)
     return false;
-  gdImagePng(sheet.get(), file.get());
-  return std::fflush(file.get()) == 0 && !std::ferror(file.get());
+  int length = 0;
+  const std::unique_ptr<void, decltype(&gdFree)> png(gdImagePngPtr(sheet.get(), &length), &gdFree);
+  errno = ENOMEM; // fwrite() and fflush() set it anew
+  return png && std::fwrite(png.get(), 1, size_t(length), file.get()) == size_t(length) &&
+         std::fflush(file.get()) == 0;
 }

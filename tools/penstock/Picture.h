@@ -44,8 +44,8 @@ struct Tile {
   Picture picture;
   std::vector<std::string> caption;
 };
-/// Writes tiles in rows of `columns`, captions below; false where the file
-/// cannot be written.
+/// Writes tiles in rows of `columns`, captions below; false, and errno, where the
+/// file cannot be written.
 bool writeContactSheet(const std::string &path, const std::vector<Tile> &tiles, int columns);
 
 } // namespace penstock::cli

@@ -6,6 +6,8 @@
 #include "tools/penstock/Commands.h"
 #include "tools/penstock/Picture.h"
 #include "tools/penstock/Session.h"
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -77,7 +79,8 @@ static int run(const State &state) {
   std::printf("  hash %016llx\n", static_cast<unsigned long long>(pst_sample_content_hash(sample)));
   const bool written = state.output.empty() || writeOutputs(sample, state.output);
   if (!written)
-    std::fprintf(stderr, "penstock: error: cannot write to %s\n", state.output.c_str());
+    std::fprintf(stderr, "penstock: error: cannot write to %s: %s\n", state.output.c_str(),
+                 std::strerror(errno));
   return written ? exitOk : exitError;
 }
 

@@ -7,6 +7,8 @@
 #include "tools/penstock/Picture.h"
 #include "tools/penstock/Plots.h"
 #include "tools/penstock/Session.h"
+#include <cerrno>
+#include <cstring>
 #include <limits>
 #include <optional>
 
@@ -62,7 +64,8 @@ static int run(const State &state) {
     return exitError;
   }
   if (!writeContactSheet(state.output, tiles, state.columns)) {
-    std::fprintf(stderr, "penstock: error: cannot write %s\n", state.output.c_str());
+    std::fprintf(stderr, "penstock: error: cannot write %s: %s\n", state.output.c_str(),
+                 std::strerror(errno));
     return exitError;
   }
   std::printf("%s: %zu samples from position %lld of epoch %u\n", state.output.c_str(),

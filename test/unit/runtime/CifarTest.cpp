@@ -143,6 +143,8 @@ TEST_F(CifarFiles, Messages) {
   files.addFile("/data/data_batch_4.bin", bytes);
   EXPECT_EQ(failure(Cifar::Ten), "/data/data_batch_4.bin has 9218 bytes, which is no multiple of "
                                  "the 3073 bytes of an image and its label");
+  files.addFile("/data/data_batch_4.bin", "");
+  EXPECT_EQ(failure(Cifar::Ten), "/data/data_batch_4.bin is empty");
 }
 
 } // namespace

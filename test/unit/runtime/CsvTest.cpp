@@ -265,7 +265,7 @@ TEST_F(CsvTable, FilesOutsideOfTheRootAreNotOpened) {
   EXPECT_EQ(message(1), "/elsewhere/secret leads out of the folders given to this pipeline");
   EXPECT_EQ(message(2), "");
   EXPECT_EQ(message(3), "");
-  EXPECT_EQ(message(4), "/data/list.csv names no file in row 4");
+  EXPECT_EQ(message(4), "/data/list.csv:6: column `data` names no file");
   EXPECT_EQ(message(5), "cannot read /data/images/none.jpg: No such file or directory");
 }
 

@@ -166,6 +166,16 @@ TEST(JsonLines, RowsOfEveryKind) {
   EXPECT_FALSE(table.otherText(0, "other"));
 }
 
+TEST(JsonLines, RowsWithoutAFileHaveTheirLine) {
+  FakeFileSystem files;
+  auto source = open(files, "{\"f\": \"a.bin\"}\n\n{\"f\": \"\"}\n{\"f\": \"b.bin\"}\n",
+                     {{{"data", DType::bytes, {}}, "f"}});
+  ASSERT_TRUE(source) << source.error().message;
+  Buffer bytes;
+  EXPECT_EQ((*source)->fetch(1, 0, bytes).error().message,
+            "/t.jsonl:3: column `data` names no file");
+}
+
 TEST(JsonLines, EveryMistakeHasItsLine) {
   const std::vector<JsonColumn> number = {{{"x", DType::u8, {}}, "x"}};
   const std::pair<const char *, const char *> mistakes[] = {

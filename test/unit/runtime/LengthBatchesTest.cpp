@@ -186,6 +186,29 @@ TEST(LengthBatches, AreTheSameFromWhereverAnEpochGoesOn) {
   EXPECT_EQ(plan.samplesBefore(1, 2, 17), samples);
 }
 
+TEST(LengthBatches, CountTheSamplesOfARankWhereverAnEpochGoesOn) {
+  const std::vector<int64_t> lengths = speech(300);
+  for (bool keeps : {false, true}) {
+    const LengthBatches plan = *LengthBatches::make(lengths, rules(900'000, 4, keeps));
+    for (uint32_t world : {1u, 3u, 7u})
+      for (int64_t start : {0, 5}) {
+        int64_t sum = 0;
+        for (uint32_t rank = 0; rank < world; ++rank) {
+          const int64_t rounds = plan.rounds(start, world);
+          int64_t own = 0;
+          for (int64_t i = 0; i < rounds; ++i)
+            own += plan.batch(1, 2, start + i * world + rank).count;
+          for (int64_t i = start + rank - world; i >= 0; i -= world)
+            own += i < start ? plan.batch(1, 2, i).count : 0;
+          EXPECT_EQ(plan.samplesOf(1, 2, start, rank, world), own);
+          EXPECT_EQ(plan.samplesOf(1, 2, start + 2 * world, rank, world), own) << "further on";
+          sum += own;
+        }
+        EXPECT_EQ(sum, plan.samplesBefore(1, 2, start + plan.rounds(start, world) * world));
+      }
+  }
+}
+
 TEST(LengthBatches, RanksHaveAsManyAndNoneIsEmpty) {
   const std::vector<int64_t> lengths = speech(300);
   for (bool keeps : {false, true}) {

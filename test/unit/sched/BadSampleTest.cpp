@@ -225,6 +225,36 @@ TEST(BadSample, OfOneRankCountForEachOfSeveral) {
   }
 }
 
+TEST(BadSample, TheLimitIsOfWhatARankHasWhereAnEpochGoesOn) {
+  FakeFileSystem files;
+  fillFolder(files, 22);
+  SessionOptions options = folderOptions(files);
+  options.last = LastBatch::Drop;
+  options.substitute = 0.5;
+  auto alone = folderPipeline().open(options);
+  ASSERT_TRUE(alone);
+  ASSERT_EQ(readEpoch(**alone, 2).error, "");
+  const std::string state = (*alone)->state();
+  ASSERT_NE(state.find(" position=8 bad=0"), std::string::npos) << state;
+  // From position 8 on, the first of three ranks has 9, 12, 15 and 18, and of those before 0, 3 and
+  // 6: seven in all. From the epoch's beginning on it would have four.
+  const auto damage = [&](int64_t position) {
+    const int64_t row = Order::shuffled(22)->row(7, 0, position);
+    files.addFile("/data/" + *(*alone)->rowText(row, "name"), "damaged");
+  };
+  options.world = 3;
+  const auto rest = [&] {
+    auto first = folderPipeline().open(options);
+    EXPECT_TRUE((*first)->restore(state));
+    return readEpoch(**first).error;
+  };
+  for (int64_t position : {9, 12, 18})
+    damage(position);
+  EXPECT_EQ(rest(), "");
+  damage(15);
+  EXPECT_EQ(rest().find("4 samples of epoch 0 are bad, more than the 3 allowed; "), 0u);
+}
+
 TEST(BadSample, IsNoneWhereTheSystemHasNoMoreFiles) {
   FakeFileSystem files;
   fillFolder(files, 12);

@@ -13,6 +13,7 @@
 #include <map>
 #include <set>
 #include <thread>
+#include <tuple>
 
 namespace penstock::test {
 
@@ -280,6 +281,68 @@ TEST(Lengths, SubstitutesKeepTheLimit) {
   const std::vector<BadSample> bad = (*session)->badSamples();
   ASSERT_GT(bad.size(), 2u);
   EXPECT_EQ(bad[0].reason, "a length of 13 (test.pipe:4:9)");
+}
+
+/// Ten rows of 12, ten of 13, which are bad, and four of 60: batches of 9, 9, 2, 2 and 2.
+struct UnevenTable : LengthTable {
+  UnevenTable() : LengthTable(0) {
+    for (int64_t length : {12, 13})
+      lengths.insert(lengths.end(), 10, length);
+    lengths.insert(lengths.end(), 4, 60);
+  }
+  std::unique_ptr<Session> open(double share, uint32_t rank = 0, uint32_t world = 1) const {
+    SessionOptions wanted = options(2, rank, world);
+    wanted.last = LastBatch::Keep;
+    wanted.substitute = share;
+    auto session = lengthPipeline(120, 2, plan::Order::sequential).open(wanted);
+    EXPECT_TRUE(session) << session.error().message;
+    return std::move(*session);
+  }
+};
+
+/// The error that ends an epoch.
+std::string errorOf(Session &session) {
+  for (;;) {
+    auto batch = session.next();
+    if (!batch)
+      return batch.error().message.substr(0, batch.error().message.find(';'));
+    if (!*batch)
+      return "";
+  }
+}
+
+TEST(Lengths, TheLimitOfBadSamplesIsOfWhatTheRankHas) {
+  const UnevenTable table;
+  for (auto [share, rank, error] :
+       {std::tuple(0.9, 1u, ""), // 8 of 9
+        std::tuple(0.8, 1u, "8 samples of epoch 0 are bad, more than the 7 allowed"),
+        std::tuple(1.0, 2u, ""), // 2 of 2
+        std::tuple(0.9, 2u, "2 samples of epoch 0 are bad, more than the 1 allowed")})
+    EXPECT_EQ(errorOf(*table.open(share, rank, 5)), error) << share << ", rank " << rank;
+}
+
+TEST(Lengths, TheLimitOfBadSamplesStaysWhereAnEpochGoesOn) {
+  const UnevenTable table;
+  const auto first = table.open(1);
+  readBatches(*first, 2);
+  const std::string afterTwo = first->state(); // 8 are bad by then
+  const auto resume = [&](double share, const std::string &state, uint32_t rank, uint32_t world) {
+    const auto session = table.open(share, rank, world);
+    EXPECT_TRUE(session->restore(state));
+    return errorOf(*session);
+  };
+  EXPECT_EQ(resume(0.42, afterTwo, 0, 1), ""); // 10 of 24
+  EXPECT_EQ(resume(0.41, afterTwo, 0, 1), "10 samples of epoch 0 are bad, more than the 9 allowed");
+  // From the second batch on, the first of two ranks has 9 and 2, and the other had the first 9.
+  const auto again = table.open(1);
+  readBatches(*again, 1);
+  EXPECT_EQ(resume(0.73, again->state(), 0, 2), ""); // 8 of 11
+  EXPECT_EQ(resume(0.72, again->state(), 0, 2),
+            "8 samples of epoch 0 are bad, more than the 7 allowed");
+  // Of another number of ranks the state may say more than there are: all may be bad all the same.
+  std::string state = again->state();
+  state.replace(state.find(" bad=0"), 6, " bad=24 world=3");
+  EXPECT_EQ(resume(1, state, 0, 1), "");
 }
 
 TEST(Lengths, ASampleAloneIsTheBatchs) {
