@@ -206,20 +206,16 @@ int PlanScope::columnOf(Value row, StringRef name) {
 }
 
 int PlanScope::mediaOf(Value bytes, StringRef kind) {
-  if (auto known = media.find(bytes); known != media.end())
-    return known->second;
   auto field = bytes.getDefiningOp<pipe::FieldOp>();
   const int row = rowOf(field.getRow());
   const int column = columnOf(field.getRow(), field.getName());
   for (auto [i, known] : llvm::enumerate(plan.media))
     if (known->row == row && known->column == column && known->media == kind)
-      return media[bytes] = static_cast<int>(i);
+      return static_cast<int>(i);
   auto entry = std::make_unique<plan::MediaT>();
   entry->row = row;
   entry->column = column;
   entry->media = kind.str();
-  const int number = static_cast<int>(plan.media.size());
   plan.media.push_back(std::move(entry));
-  media[bytes] = number;
-  return number;
+  return static_cast<int>(plan.media.size()) - 1;
 }

@@ -46,6 +46,7 @@ public:
   int rowOf(mlir::Value row);
   /// The number of the column `name` of the table behind `row`, or -1.
   int columnOf(mlir::Value row, llvm::StringRef name);
+  /// Of bytes that are read as several media, each is an entry of its own.
   int mediaOf(mlir::Value bytes, llvm::StringRef media);
 
   llvm::DenseMap<mlir::Value, int> params, sources, rows, buffers, stages;
@@ -54,7 +55,6 @@ public:
 private:
   llvm::DenseMap<std::pair<mlir::Value, int>, int> choices; ///< stages of switches
   plan::PlanT &plan;
-  llvm::DenseMap<mlir::Value, int> media;
 };
 
 } // namespace penstock::codegen

@@ -404,5 +404,34 @@ pipeline p(root: path) {
                 self.refused(whole.replace("SOURCE", source).replace("DECODE", decode), message)
 
 
+class FramesAndSound(Sources):
+    def test_of_one_file(self):
+        """Each is what it is alone, and so is what their headers say."""
+        root = os.path.join(self.folder, "videos")
+        os.makedirs(os.path.join(root, "a"))
+        mute = os.path.join(self.folder, "mute.mp4")
+        clips.encode(mute, *clips.x264(clips.GOP), frames=12, seed=3)
+        clips.ffmpeg("-i", mute, "-f", "lavfi", "-i", "sine=440:duration=1:sample_rate=44100", "-c:v", "copy", "-c:a", "aac",
+                     os.path.join(root, "a/both.mp4"))
+        outputs = {"clip": ("u8[n, t, h, w, c]", "(row.video |> decode(rgb, first = 1, count = 2, step = 3))[h = 0 .. 16, w = 0 .. 16]"),
+                   "wave": ("f32[n, t]", "decode(row.video, mono)[t = 0 .. 8000]"),
+                   "facts": ("i64[n, k]", "stack([probe(row.video, wave).rate, probe(row.video, video).width], k)")}
+
+        def of(*names):
+            lines = "\n".join(f"output {name}: {outputs[name][0]} = {outputs[name][1]}" for name in names)
+            return self.sample(f"""use vision, audio
+pipeline p(root: path) {{
+  for row in video_clips(root)
+  batch 1 per rank last drop {{
+  {lines}
+  }}
+}}""", 0, "--set", f"root={root}")
+
+        together = of(*outputs)
+        for name in outputs:
+            self.assertEqual(together[name].tolist(), of(name)[name].tolist(), name)
+        self.assertEqual(together["facts"].tolist()[0], 44100)
+
+
 if __name__ == "__main__":
     main()
