@@ -63,7 +63,7 @@ private:
   int64_t lanesByRows() const;
   ReductionAttr across(int64_t axis) const;
   ReductionAttr alongReduced() const;
-  int64_t runOfReduced() const;
+  int64_t runOfReduced() const { return lastAxesInRun(op, memory); }
   StringAttr channelsBeside() const;
   ReductionAttr inLanes(int64_t run, StringAttr channels) const;
   int64_t sumsBeside(int64_t run) const;
@@ -251,8 +251,6 @@ int64_t ReductionPlanner::rowsSharing(int64_t beside, int64_t period) const {
       rows /= 2;
   return rows;
 }
-
-int64_t ReductionPlanner::runOfReduced() const { return lastAxesInRun(op, memory); }
 
 /// Channels that short rows are one run with; null: the rows are the operand's last axis.
 StringAttr ReductionPlanner::channelsBeside() const {

@@ -29,6 +29,11 @@ Diagnostics::Report Diagnostics::warning(SourceRange range, std::string message)
   return Report(all.back());
 }
 
+void Diagnostics::forget(size_t count) {
+  for (; all.size() > count; all.pop_back())
+    errorCount -= all.back().severity == Severity::Error;
+}
+
 std::vector<Diagnostic> Diagnostics::sorted() const {
   // By file, place and order of report; messages without a place come first.
   std::vector<size_t> order(all.size());

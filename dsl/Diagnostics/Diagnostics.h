@@ -53,6 +53,9 @@ public:
   Report error(SourceRange range, std::string message);
   Report warning(SourceRange range, std::string message);
 
+  /// Takes back what came after the first `count` messages: it was about a trial.
+  void forget(size_t count);
+
   bool hasErrors() const { return errorCount != 0; }
   bool empty() const { return all.empty(); }
   size_t count() const { return all.size(); }

@@ -318,6 +318,50 @@ Val Expressions::merge(mlir::Value index, std::vector<Val> values,
   return values[0];
 }
 
+/// What `expr` gives, of which only the type counts; null where it does not compile.
+std::optional<Val> Expressions::evalTrial(const dsl::Expr &expr) {
+  const size_t reported = diagnostics.count(), depth = regions.size();
+  Restore count(draws.count);
+  Restore ordinals(draws.ordinals);
+  trials.push_back(OwnedBlock(new mlir::Block()));
+  mlir::Block *block = trials.back().get();
+  std::optional<Val> result;
+  {
+    BaseGuard inside(base, block);
+    try {
+      result = eval(expr);
+    } catch (const Abort &) {      // nobody asks for it
+    } catch (const MakeStatic &) { // nor for that
+    }
+  }
+  regions.resize(depth);
+  diagnostics.forget(reported);
+  block->dropAllReferences();
+  return result;
+}
+
+/// Numbers that are written down in the side of an `if` that is taken when compiling have the type
+/// that they would have if it were decided when running: that of the other side.
+void Expressions::takeTypeOfOther(Val &taken, const dsl::Expr &other) {
+  std::vector<Val *> mine, theirs;
+  flatten(taken, mine);
+  auto isWritten = [](const Val *leaf) { return leaf->is(Kind::Number) && leaf->untyped; };
+  if (llvm::none_of(mine, isWritten))
+    return;
+  std::optional<Val> value = evalTrial(other);
+  if (!value || value->names != taken.names)
+    return;
+  flatten(*value, theirs);
+  for (auto [leaf, met] : llvm::zip(mine, theirs)) {
+    if (!isWritten(leaf) || !(met->is(Kind::Number) || met->is(Kind::Tensor)))
+      continue;
+    if (std::optional<Val> converted = convert(*leaf, elementType(*met))) {
+      *leaf = *converted;
+      leaf->untyped = met->untyped;
+    }
+  }
+}
+
 Val Expressions::evalIf(const dsl::IfExpr &expr) {
   Val condition = eval(*expr.condition);
   PlaceGuard guard(*this, expr.range);
@@ -333,9 +377,12 @@ Val Expressions::evalIf(const dsl::IfExpr &expr) {
     return result;
   }
   mlir::Value flag = demandBool(condition, expr.condition->range, "the condition of `if`");
-  if (auto op = flag.getDefiningOp<pipe::ConstantOp>())
-    return eval(llvm::cast<mlir::IntegerAttr>(op.getValue()).getValue().isZero() ? *expr.elseValue
-                                                                                 : *expr.thenValue);
+  if (auto op = flag.getDefiningOp<pipe::ConstantOp>()) {
+    const bool isTrue = !llvm::cast<mlir::IntegerAttr>(op.getValue()).getValue().isZero();
+    Val taken = eval(isTrue ? *expr.thenValue : *expr.elseValue);
+    takeTypeOfOther(taken, isTrue ? *expr.elseValue : *expr.thenValue);
+    return taken;
+  }
   mlir::Value index = cast(pipe::CastMode::value, flag, base.getI64Type());
   Arm arms[] = {[&]() { return eval(*expr.elseValue); }, [&]() { return eval(*expr.thenValue); }};
   return branch(index, arms, [&](const Val &otherwise, const Val &then) {

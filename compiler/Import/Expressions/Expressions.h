@@ -72,6 +72,7 @@ private:
   Val evalMap(const dsl::MapExpr &map);
   /// Maps over the elements of a window, or a few made from an element, one by one.
   Val mapSmall(const dsl::MapExpr &map, std::vector<Val> values, bool isInner);
+  void takeOneType(std::vector<Val> &parts, dsl::SourceRange range);
   Val evalWindow(const dsl::WindowExpr &window);
   Val evalEach(const dsl::EachExpr &each);
   /// The first view's number, and how many there are.
@@ -111,6 +112,11 @@ private:
   /// `repeat` is imported once more for each that is found around it, and not twice as often.
   std::map<const void *, std::map<size_t, mlir::Type>> madeOfPixels;
   Val evalIf(const dsl::IfExpr &expr);
+  std::optional<Val> evalTrial(const dsl::Expr &expr);
+  void takeTypeOfOther(Val &taken, const dsl::Expr &other);
+  /// What trials left behind: maps are keyed by addresses of values, so that nothing else may get
+  /// these.
+  std::vector<OwnedBlock> trials;
   using Arm = std::function<Val()>;
   /// One of several values, by number. `mismatch` reports that the first and
   /// another one do not fit, and throws.

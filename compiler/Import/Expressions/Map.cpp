@@ -88,8 +88,31 @@ Val Expressions::mapSmall(const dsl::MapExpr &map, std::vector<Val> values, bool
     Val body = evalBlock(map.body);
     out.parts.push_back(number(bodyScalar(body, map.body.result->range, "`map`"), body.untyped));
   });
+  takeOneType(out.parts, map.body.result->range);
   out.untyped = out.parts.front().untyped;
   return out;
+}
+
+/// Elements of a small tensor have one type: numbers that are written down take that of the others.
+void Expressions::takeOneType(std::vector<Val> &parts, dsl::SourceRange range) {
+  auto isLikeFirst = [&](const Val &part) { return part.ir.getType() == parts[0].ir.getType(); };
+  if (llvm::all_of(parts, isLikeFirst))
+    return;
+  const auto met = llvm::find_if(parts, [&](const Val &candidate) {
+    return llvm::all_of(
+        parts, [&](const Val &part) { return convert(part, candidate.ir.getType()).has_value(); });
+  });
+  if (met == parts.end()) {
+    const auto other = llvm::find_if(
+        parts, [&](const Val &part) { return part.ir.getType() != parts[0].ir.getType(); });
+    fail(range, "elements of this `map` are " + show(parts[0]) + ", and others " + show(*other));
+  }
+  const mlir::Type type = met->ir.getType();
+  const bool untyped = llvm::all_of(parts, [](const Val &part) { return part.untyped; });
+  for (Val &part : parts) {
+    part = *convert(part, type);
+    part.untyped = untyped;
+  }
 }
 
 Val Expressions::evalMap(const dsl::MapExpr &map) {

@@ -50,7 +50,7 @@ Val Expressions::evalWindow(const dsl::WindowExpr &window) {
     to -= value.closed ? 0 : 1;
     if (from > to)
       fail(setting.value->range, "this window is empty along axis " + quote(axis));
-    grid.push_back({axis, from, to - from + 1});
+    grid.push_back({axis, from, to - from + 1, true});
     low.push_back(from);
     high.push_back(to);
     over.push_back(base.getStringAttr(axis));
@@ -187,14 +187,15 @@ Val Expressions::indexNeighbours(const Val &value, const dsl::IndexExpr &index) 
     while (k < current.grid.size() && current.grid[k].name != axis)
       ++k;
     if (k == current.grid.size())
-      fail(setting.axis.range, "this window does not span axis " + quote(axis));
+      fail(setting.axis.range, "these elements do not span axis " + quote(axis));
     const Val::GridAxis mine = current.grid[k];
     const dsl::SourceRange place = setting.value->range;
     Val where = eval(*setting.value);
     warnOfPlace(*setting.value, mine);
     auto demandInside = [&](int64_t low, int64_t high) {
       if (low < mine.low || high > mine.low + mine.extent)
-        fail(place, "this window spans " + std::to_string(mine.low) +
+        fail(place, std::string(mine.ofWindow ? "this window" : "this tensor") + " spans " +
+                        std::to_string(mine.low) +
                         " ..= " + std::to_string(mine.low + mine.extent - 1) + " along axis " +
                         quote(axis) + ", not " + std::to_string(low < mine.low ? low : high - 1));
     };
@@ -203,8 +204,11 @@ Val Expressions::indexNeighbours(const Val &value, const dsl::IndexExpr &index) 
       high += where.closed ? 1 : 0;
       demandInside(low, high);
       if (low >= high)
-        fail(place, "this slice of a window is empty");
+        fail(place,
+             std::string("this slice of a ") + (mine.ofWindow ? "window" : "tensor") + " is empty");
       current = sliced(current, k, low, high);
+      if (!mine.ofWindow)
+        current.grid[k].low = 0;
       continue;
     }
     if (where.is(Kind::Neighbours) || (where.is(Kind::Number) && isElementLocal(where.ir))) {

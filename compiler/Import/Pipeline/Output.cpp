@@ -31,7 +31,10 @@ void PipelineImport::importOutput(const dsl::OutputDecl &output) {
     fail(*output.ragged, "a ragged output has the batch axis `n` first",
          quote(output.type.name.text + "[n, ...]") + ", then the axis that differs");
   OutputCounts counts;
-  value = outputElements(output, outputLayout(output, value, counts), value);
+  const Val shown = value;
+  if (output.pad) // which is an element of the output
+    value = outputElements(output, value, shown);
+  value = outputElements(output, outputLayout(output, value, counts), shown);
 
   llvm::SmallVector<mlir::Attribute> axes, stored;
   for (const dsl::AxisType &axis : output.type.axes)
@@ -67,15 +70,24 @@ bool PipelineImport::isFilledByBatch(const dsl::OutputDecl &output) const {
          });
 }
 
+/// What is written behind `pad`, as an element of the output.
+Val PipelineImport::fillOf(const dsl::OutputDecl &output, mlir::Type element) {
+  const Val fill = eval(*output.pad);
+  if (std::optional<Val> converted = convert(fill, element))
+    return *converted;
+  const std::string its =
+      show(element) + ", which the elements of output " + quote(output.name.text) + " are";
+  if (const auto number = fill.is(Kind::Number) ? constantInt(fill.ir) : std::nullopt)
+    fail(output.pad->range, "the padding " + std::to_string(*number) + " is no " + its);
+  fail(output.pad->range, "the padding is " + show(fill) + ", and not " + its);
+}
+
 /// Returns the value that pads samples of an output to the longest of its batch, at run time.
 mlir::TypedAttr PipelineImport::importFill(const dsl::OutputDecl &output) {
   mlir::Type element = elementNamed(output.type.name.text);
-  Val fill = eval(*output.pad);
-  std::optional<Val> converted = convert(fill, element);
-  if (!converted)
-    fail(output.pad->range, "the padding of " + show(element) + " cannot be " + show(fill));
-  settle(converted->ir, "the padding of a batch by length");
-  auto constant = converted->ir.getDefiningOp<pipe::ConstantOp>();
+  const Val fill = fillOf(output, element);
+  settle(fill.ir, "the padding of a batch by length");
+  auto constant = fill.ir.getDefiningOp<pipe::ConstantOp>();
   if (!constant)
     fail(output.pad->range, "the padding of a batch by length is one number for all samples");
   return constant.getValue();
@@ -275,14 +287,11 @@ mlir::Value PipelineImport::outputExtent(const dsl::OutputDecl &output, const ds
     throw Abort{};
   }
   mlir::Type element = llvm::cast<pipe::NamedTensorType>(value.getType()).getElementType();
-  Val fill = eval(*output.pad);
-  std::optional<Val> converted = convert(fill, element);
-  if (!converted)
-    fail(output.pad->range, "the padding of " + show(element) + " cannot be " + show(fill));
+  const Val fill = fillOf(output, element);
   *const_cast<Dim *>(find(all, name)) = wanted;
   return base.create<pipe::PadOp>(here, tensorOf(element, all), pipe::Border::constant, value,
                                   base.getStrArrayAttr({name}), mlir::ValueRange{intConstant(0)},
-                                  converted->ir, sizesOf(all));
+                                  fill.ir, sizesOf(all));
 }
 
 /// Keeps what pixels leave of the room of an axis, in at most `extent` elements. Behind
@@ -292,11 +301,7 @@ mlir::Value PipelineImport::existingOnly(const dsl::OutputDecl &output, mlir::Va
   const std::string &name = axis.axis.name;
   if (output.pad && !isFilledByBatch(output)) {
     mlir::Type element = llvm::cast<pipe::NamedTensorType>(value.getType()).getElementType();
-    Val fill = eval(*output.pad);
-    std::optional<Val> converted = convert(fill, element);
-    if (!converted)
-      fail(output.pad->range, "the padding of " + show(element) + " cannot be " + show(fill));
-    value = onlyExisting(value, {name}, converted->ir);
+    value = onlyExisting(value, {name}, fillOf(output, element).ir);
   }
   mlir::Value size = binary(pipe::BinaryKind::min, intConstant(extent), room(axis));
   Dim cut = dim(name, size, axis.axis.metadata, output.type.range);

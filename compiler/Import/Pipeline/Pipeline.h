@@ -57,6 +57,7 @@ private:
   Val outputElements(const dsl::OutputDecl &output, Val value, const Val &shown);
   /// Returns whether the batch decides how far the output is filled up.
   bool isFilledByBatch(const dsl::OutputDecl &output) const;
+  Val fillOf(const dsl::OutputDecl &output, mlir::Type element);
   mlir::TypedAttr importFill(const dsl::OutputDecl &output);
 
   bool byLength = false; ///< batches have samples of like length

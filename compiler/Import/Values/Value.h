@@ -67,7 +67,10 @@ struct Val {
     std::string name;
     int64_t low = 0;
     int64_t extent = 1;
-    bool operator==(const GridAxis &) const = default;
+    bool ofWindow = false; ///< places count from the element, also those of a slice
+    bool operator==(const GridAxis &other) const {
+      return name == other.name && low == other.low && extent == other.extent;
+    }
   };
   std::vector<GridAxis> grid;             ///< of Neighbours
   std::shared_ptr<const Columns> columns; ///< of Table and Row
