@@ -23,8 +23,13 @@ LaneValue penstock::conversion::widen(const Lanes &l, LaneValue storage) {
     return {b.create<arith::BitcastOp>(loc, f32, wide), b.getF32Type(), {}};
   }
   if (l.has.convertsHalves) {
-    Value half = b.create<arith::BitcastOp>(loc, l.like(h, b.getF16Type()), h);
-    return l.canonical({b.create<arith::ExtFOp>(loc, f32, half), b.getF32Type(), {}});
+    // NaN are made canonical as numbers: LLVM compares what was a half as one, lane by lane.
+    Value bits = canonicalBits(l, h, storage.type);
+    Value half = b.create<arith::BitcastOp>(loc, l.like(h, b.getF16Type()), bits);
+    LaneValue wide{b.create<arith::ExtFOp>(loc, f32, half), b.getF32Type(), {}};
+    wide.range.quiet = true;
+    wide.canonical = wide.value;
+    return wide;
   }
   // Exponent and mantissa moved into place and scaled by 2^112: exact, also
   // for subnormal halves.
@@ -45,9 +50,14 @@ LaneValue penstock::conversion::widen(const Lanes &l, LaneValue storage) {
 
 Value penstock::conversion::canonicalBits(const Lanes &l, Value bits, Type storage) {
   const bool isHalf = storage.isF16();
+  const int64_t canonical = isHalf ? 0x7E00 : 0x7FC0;
+  llvm::APInt chosen;
+  if (auto pick = bits.getDefiningOp<arith::SelectOp>();
+      pick && matchPattern(pick.getTrueValue(), m_ConstantInt(&chosen)) && chosen == canonical)
+    return bits; // it was here before
   Value magnitude = l.andInt(bits, l.integerLike(bits, 0x7FFF));
   Value isNan = l.cmp(CmpIPredicate::sgt, magnitude, l.integerLike(bits, isHalf ? 0x7C00 : 0x7F80));
-  return l.pick(isNan, l.integerLike(bits, isHalf ? 0x7E00 : 0x7FC0), bits);
+  return l.pick(isNan, l.integerLike(bits, canonical), bits);
 }
 
 LaneValue penstock::conversion::narrowToHalf(const Lanes &l, LaneValue value) {
