@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`penstock.accelerate` on data sets of a script's own: its `__getitem__` runs, the images in its samples come from a pipeline."""
+import gc
 import io
+import multiprocessing
 import os
 import pathlib
 import pickle
@@ -10,6 +12,7 @@ import tempfile
 import threading
 import time
 import unittest
+import weakref
 from unittest import mock
 
 try:
@@ -26,6 +29,7 @@ except ImportError as error:
 from loops import EVEN, RANDOM, accelerated, array_set, epochs, equal, make_photos
 from penstock.accelerate import _files, _lazy, _leaves
 from penstock.accelerate._guard import Guard
+from penstock.accelerate._iterator import PipelineIterator
 from penstock.accelerate._leaves import LeafIterator, composes_in
 
 SMALL = T.Compose([T.Resize(20), T.CenterCrop(16), T.ToTensor()])
@@ -126,6 +130,29 @@ def back_to_a_state(self, image, index):
     y = self.transform(image.convert("RGB"))
     torch.set_rng_state(state)
     return x, y, self.transform(image.convert("L"))
+
+
+class Batches(Own):
+    """Batches in the order of their indices; a sample knows where in its batch it stands."""
+
+    def __getitems__(self, indices):
+        indices.sort()
+        return [(self[index], place) for place, index in enumerate(indices)]
+
+
+class Columns(Own):
+    """Batches that are columns, for a `collate_fn` that knows them."""
+
+    def __getitems__(self, indices):
+        samples = [self[index] for index in indices]
+        return {"image": [sample["image"] for sample in samples], "last": indices[-1]}
+
+
+def handed_on(self, indices):
+    """`Subset.__getitems__` of newer versions of torch."""
+    inner = [self.indices[index] for index in indices]
+    batches = getattr(self.dataset, "__getitems__", None)
+    return batches(inner) if callable(batches) else [self.dataset[index] for index in inner]
 
 
 class Leaves(unittest.TestCase):
@@ -371,6 +398,60 @@ class Leaves(unittest.TestCase):
         self.assertTrue(equal(batch["image"], torch.stack([data[i]["image"] for i in range(4)])))
         self.assertLessEqual(len(plan.idle), 2)
 
+    def test_batches_that_a_data_set_makes_itself(self):
+        loader = lambda data, **options: lambda workers: DataLoader(data, 4, shuffle=True, num_workers=workers, **options) # noqa: E731
+        self.same(loader(Batches(self.folder)), 36, compare=1)
+        self.same(loader(Batches(self.folder), collate_fn=list), 36)
+        self.same(loader(Columns(self.folder), collate_fn=lambda batch: (torch.stack(batch["image"]), batch["last"])), 36)
+
+        class Marked(datasets.CIFAR10):
+            def __getitems__(self, indices):
+                return [(*self[index], place) for place, index in enumerate(indices)]
+        self.same(loader(array_set(Marked, EVEN, 18)), 36)
+        with tempfile.TemporaryDirectory() as folder: # the batch is made once more, by the same method
+            make_photos(folder, 3)
+            cut = pathlib.Path(folder, "ant/0.jpg")
+            cut.write_bytes(cut.read_bytes()[:-60])
+
+            def skips(self, image, index):
+                try:
+                    return self.transform(image.convert("RGB")), index
+                except OSError:
+                    return self[index + 1]
+            self.same(lambda workers: DataLoader(Batches(folder, skips), 2, num_workers=workers), 14)
+
+    def test_subsets_whose_batches_go_to_their_data_set(self):
+        class Doubled(Subset):
+            def __init__(self, dataset, indices): # not torch's, of which the newest refuses this class
+                self.dataset, self.indices = dataset, indices
+
+            def __getitem__(self, index): # newer versions of torch do not call it
+                return super().__getitem__(index), 2
+        rows = list(range(1, 17, 2))
+        with mock.patch.object(Subset, "__getitems__", handed_on, create=True):
+            for data in (Subset(Own(self.folder), rows), Subset(Batches(self.folder), rows), Doubled(Own(self.folder), rows),
+                         Subset(Doubled(Own(self.folder), rows), [1, 2, 3, 0, 4, 5, 6, 7])):
+                self.same(lambda workers: DataLoader(data, 4, shuffle=True, num_workers=workers), 16, compare=1) # noqa: B023
+            with accelerated():
+                self.assertIsInstance(iter(DataLoader(Subset(array_set(datasets.CIFAR10, EVEN, 9), rows[:4]), 2)), PipelineIterator)
+
+    def test_workers_that_persist_stop_with_their_loader(self):
+        gc.collect()
+        gc.disable() # no cycle may keep them
+        self.addCleanup(gc.enable)
+        for data in (Own(self.folder), array_set(datasets.CIFAR10, EVEN, 9)):
+            with accelerated() as hook:
+                loader = DataLoader(data, 4, num_workers=2, persistent_workers=True)
+                for left in (False, True): # a loop to its end, and one that is left
+                    for batch in loader:
+                        if left:
+                            break
+                dropped = weakref.ref(loader._iterator)
+                del loader
+                self.assertIsNone(dropped())
+                self.assertEqual(multiprocessing.active_children(), [])
+                self.assertFalse(hook.plans)
+
     def test_reasons(self):
         class Views:
             def __call__(self, image):
@@ -381,12 +462,15 @@ class Leaves(unittest.TestCase):
         unequal.small = None
         unknown = Own(self.folder, transform=T.Compose([Views()]))
         unknown.small = None
+        batches = Batches(self.folder, transform=plain.transform)
+        batches.small = None
         for data, reason in ((plain, "no torchvision Compose is found in it"), (unequal, "different sizes"),
-                             (unknown, "Views: asks for the size")):
+                             (unknown, "Views: asks for the size"),
+                             (batches, "its batches are made by its own __getitems__, and no torchvision Compose is found in it")):
             with accelerated() as hook:
                 self.assertNotIsInstance(iter(DataLoader(data, 4)), LeafIterator)
             entry, = hook.report.entries.values()
-            self.assertRegex(entry.line(), "untouched: data set .*Own: .*" + reason)
+            self.assertRegex(entry.line(), "untouched: data set .*(Own|Batches): .*" + reason)
 
 
 class Lazy(unittest.TestCase):

@@ -7,6 +7,7 @@ from typing import Any, Iterator, Sequence
 import torch
 
 from ..errors import PenstockError
+from ._fetch import fetched
 from ._workers import WorkerRandomness, _set, _states
 
 
@@ -22,7 +23,7 @@ def compare(dataset: Any, collate_fn: Any, indices: Sequence[Any], batch: Any, d
         originals = []
         for seed in (1, 2):
             with WorkerRandomness(seed, 1).of(0):
-                originals.append(collate_fn([dataset[index] for index in indices]))
+                originals.append(collate_fn(fetched(dataset, indices)))
     finally:
         _set(kept)
     for path, found, one, other in beside("batch", batch, *originals):

@@ -14,6 +14,7 @@ from torch.utils.data.dataloader import _BaseDataLoaderIter
 from ..errors import SessionError
 from ..torch._loader import as_tensor
 from . import _compare
+from ._fetch import fetched
 from ._guard import Guard
 from ._plan import Plan, as_value, askable, asked_ahead, flat, mapped, pieces
 from ._report import Entry
@@ -151,7 +152,7 @@ class PipelineIterator(_BaseDataLoaderIter):
 
     def _original(self, indices: Sequence[Any]) -> Any:
         with self._workers.of(self._number):
-            return self._collate_fn([self._dataset[index] for index in indices])
+            return self._collate_fn(fetched(self._dataset, indices))
 
     # --- the end --------------------------------------------------------------------------------------------------------------
 

@@ -6,6 +6,8 @@ from __future__ import annotations
 import collections
 import contextlib
 import copy
+import functools
+import operator
 import time
 from dataclasses import dataclass, field
 from typing import Any, Callable, Iterator
@@ -21,6 +23,7 @@ from ..torch._compile import Stages
 from ..torch._state import keeps_state
 from . import _compare, _functional, _lazy # noqa: F401: _functional adds to what is traced
 from ._plan import Work, as_value, askable, asked_ahead, capacity_of, compiles, pipeline_of, work_of
+from ._fetch import batch_maker, fetched
 from ._files import File
 from ._guard import Guard, guard_of
 from ._record import Recorded, chain_of, columns_of, source_of
@@ -65,8 +68,15 @@ class Packed:
     array: Any
 
 
+@dataclass
+class Fetched:
+    """The samples of a batch as a data set's own `__getitems__` gives them, and the indices that it was asked for."""
+    indices: Any
+    samples: Any
+
+
 class Traced:
-    """A data set whose `__getitem__` is traced. In all else it is the data set."""
+    """A data set whose `__getitem__` and `__getitems__` are traced. In all else it is the data set."""
 
     def __init__(self, dataset: Any, composes: list[tuple[Any, str]], rests: list[int], drawing: frozenset[int], images: frozenset[int]):
         # Composes by place: in a spawned worker they have other addresses. They are now as they were compiled, there, too; worker_init_fn comes later.
@@ -81,8 +91,12 @@ class Traced:
         return type(self.__dict__["_dataset"])
 
     def __getattr__(self, name: str) -> Any:
-        if name == "__getitems__" or "_dataset" not in self.__dict__: # while it is unpickled
+        if "_dataset" not in self.__dict__: # while it is unpickled
             raise AttributeError(name)
+        if name == "__getitems__":
+            if batch_maker(self.__dict__["_dataset"]) is None:
+                raise AttributeError(name)
+            return functools.partial(_traced_batch, self) # as a method it would be there for all data sets
         return getattr(self.__dict__["_dataset"], name)
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -98,18 +112,22 @@ class Traced:
         return len(self.__dict__["_dataset"])
 
     def __getitem__(self, index: Any) -> Any:
+        return index, self._traced(operator.getitem, index)
+
+    def _traced(self, get: Callable[[Any, Any], Any], wanted: Any) -> Any:
+        """What the function gets from the data set, with leaves in it."""
         known = self.__dict__
         if known["_numbers"] is None:
             known["_numbers"] = {(id(compose), mode): number for number, (compose, mode) in enumerate(known["_composes"])}
             if torch.utils.data.get_worker_info() is not None:
                 _lazy.patches.use() # until this process ends
         with _lazy.traced(known["_numbers"], known["_drawing"], known["_guards"], known["_images"]):
-            sample = known["_dataset"][index]
-        for leaf in leaves_in(sample):
+            found = get(known["_dataset"], wanted)
+        for leaf in leaves_in(found):
             recorded = _lazy.recorded_in(leaf)
             if recorded is not None:
                 leaf.__dict__["key"] = self._chosen(recorded.row()[0])
-        return index, sample
+        return found
 
     def _chosen(self, key: Any) -> Any:
         """The key if a pipeline is worth it: each further one must have come once more often. Else None. Images of all sizes that are
@@ -126,6 +144,11 @@ class Traced:
         return key
 
 
+def _traced_batch(traced: Traced, indices: Any) -> Fetched:
+    # They may be sorted by the data set, and are asked for once more where an image cannot be made.
+    return Fetched(indices, traced._traced(lambda dataset, wanted: dataset.__getitems__(wanted), copy.copy(indices)))
+
+
 class Collected:
     """In place of collate_fn. Gives the indices of the samples, and what they are: put together where that is default_collate's,
     or where there are no leaves; else as a list, for the script's own collate_fn to have tensors."""
@@ -133,8 +156,11 @@ class Collected:
     def __init__(self, collate_fn: Callable[[Any], Any]):
         self.collate_fn = collate_fn
 
-    def __call__(self, batch: list[tuple[Any, Any]]) -> tuple[list[Any], bool, Any]:
-        indices, samples = [index for index, _ in batch], [sample for _, sample in batch]
+    def __call__(self, batch: list[tuple[Any, Any]] | Fetched) -> tuple[Any, bool, Any]:
+        if isinstance(batch, Fetched):
+            indices, samples = batch.indices, batch.samples
+        else:
+            indices, samples = [index for index, _ in batch], [sample for _, sample in batch]
         fn_map = getattr(torch_collate, "default_collate_fn_map", None)
         if self.collate_fn is default_collate and fn_map is not None:
             tensors = fn_map[torch.Tensor]
@@ -285,8 +311,12 @@ class LeafIterator:
     """The script's own iterator, and the images in the places of their leaves."""
 
     def __init__(self, loader: DataLoader, plan: LeafPlan, entry: Entry, compared: int, original: Callable[[DataLoader], Any]):
-        self._loader, self._plan, self._entry, self._compared = loader, plan, entry, compared
+        self._plan, self._entry, self._compared = plan, entry, compared
+        # As torch's iterators, not the loader: one with persistent workers has its iterator, which would live on with them in a cycle until garbage
+        # is collected, and that closes the queues of workers before they are told to stop.
         self._proxy = copy.copy(loader)
+        self._dataset, self._collate_fn = loader.dataset, loader.collate_fn
+        self._num_workers, self._pin_memory = loader.num_workers, loader.pin_memory
         drawing = frozenset(number for number, work in enumerate(plan.works) if work.draws or work.drew or work.rest)
         images = frozenset(number for number, work in enumerate(plan.works) if not work.rest and work.stages.result.cls == "Image")
         traced = Traced(loader.dataset, plan.composes, [len(work.rest) for work in plan.works], drawing, images)
@@ -321,7 +351,7 @@ class LeafIterator:
         # Without workers the data set runs here, between what the script does.
         self._pulled = 0
         # Each batch that is taken has the workers ask for another. Without workers the data set runs here, between what the script does.
-        self._early = askable(self._loader.batch_sampler) - asked_ahead(self._loader) if self._loader.num_workers else 0
+        self._early = askable(self._proxy.batch_sampler) - asked_ahead(self._proxy) if self._num_workers else 0
         self._entry.begun()
 
     def _epoch_of(self, key: Any) -> int:
@@ -345,15 +375,15 @@ class LeafIterator:
                 self._plan.useful = False
             self._leave()
             raise StopIteration
+        if isinstance(self._queue[0], BaseException):
+            raise self._queue.popleft() # a variable would be a cycle through its traceback, too
         found = self._queue.popleft()
-        if isinstance(found, BaseException):
-            raise found
         data = self._filled(*found)
         if self._number < self._compared:
-            _compare.compare(self._loader.dataset, self._loader.collate_fn, found[0], data, self._plan.draws,
+            _compare.compare(self._dataset, self._collate_fn, found[0], data, self._plan.draws,
                              f"{self._entry.name}, batch {self._number}")
         self._number += 1
-        if self._loader.pin_memory and torch.cuda.is_available():
+        if self._pin_memory and torch.cuda.is_available():
             data = _utils.pin_memory.pin_memory(data)
         self._entry.delivered(len(found[0]), start, time.perf_counter())
         return data
@@ -362,7 +392,7 @@ class LeafIterator:
         """Takes another batch of leaves, and gives their images to the sessions."""
         self._pulled += 1
         try:
-            with _lazy.patches if not self._loader.num_workers else contextlib.nullcontext():
+            with _lazy.patches if not self._num_workers else contextlib.nullcontext():
                 indices, collated, data = next(self._inner)
         except StopIteration:
             self._ended = True
@@ -389,7 +419,7 @@ class LeafIterator:
                 session.begin(self._epoch_of(key))
         return self._sessions[key]
 
-    def _filled(self, indices: list[Any], collated: bool, data: Any, counts: dict[Any, int]) -> Any:
+    def _filled(self, indices: Any, collated: bool, data: Any, counts: dict[Any, int]) -> Any:
         images: dict[Any, torch.Tensor] = {}
         good = not counts or not self._failed
         try:
@@ -408,14 +438,14 @@ class LeafIterator:
         missing = [key for key in counts if key not in images]
         if any(not isinstance(key, tuple) for key in missing) or missing and not readable(data, missing):
             with self._workers.of(self._number):
-                return self._loader.collate_fn([self._loader.dataset[index] for index in indices])
+                return self._collate_fn(fetched(self._dataset, indices))
         self._entry.images += sum(counts[key] for key in images)
         places = dict.fromkeys(counts, 0)
         if collated and not any(not isinstance(key, tuple) and self._plan.works[key].rest for key in counts):
             return self._put(data, images, places)
         with self._workers.of(self._number):
             filled = self._put(data, images, places)
-            return filled if collated else self._loader.collate_fn(filled)
+            return filled if collated else self._collate_fn(filled)
 
     def _put(self, value: Any, images: dict[Any, torch.Tensor], places: dict[Any, int]) -> Any:
         if isinstance(value, LeafBatch):

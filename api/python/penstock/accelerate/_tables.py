@@ -13,6 +13,8 @@ import torchvision
 from torch.utils.data import ConcatDataset, Subset
 from torchvision import datasets
 
+from ._fetch import batch_maker
+
 #: Endings of files that `decode` does not read, and Pillow does.
 OTHER_FORMATS = (".tif", ".tiff", ".gif", ".avif", ".heic", ".jxl", ".jp2")
 
@@ -137,7 +139,9 @@ def name_of(thing: Any) -> str:
 # --- data sets of data sets -------------------------------------------------------------------------------------------
 
 def table_of(dataset: Any) -> Table:
-    """The rows of a data set. Raises Declined where only `__getitem__` knows them."""
+    """The rows of a data set. Raises Declined where only `__getitem__` or `__getitems__` knows them."""
+    if (maker := batch_maker(dataset)) is not None:
+        raise Declined(f"data set {name_of(maker)}: its batches are made by its own __getitems__")
     parts: list[Part] = []
     starts: dict[int, int] = {}
 

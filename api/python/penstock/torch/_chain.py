@@ -10,13 +10,14 @@ from typing import Any
 class Unknown(Exception):
     """This transform has no stages; the text says why. `transform` names it."""
 
-    #: The last one: a script's own `except Exception` may have caught it.
-    last: Unknown | None = None
+    #: What is known of the last one: a script's own `except Exception` may have caught it. Not the exception itself, as its traceback
+    #: would keep whatever its callers had, such as a loader and its workers.
+    last: dict[str, str] | None = None
 
     def __init__(self, reason: str, transform: str = ""):
         super().__init__(reason)
         self.reason, self.transform = reason, transform
-        Unknown.last = self
+        Unknown.last = vars(self)
 
 
 @dataclass(frozen=True)

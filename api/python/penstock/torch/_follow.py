@@ -278,7 +278,7 @@ class Follower:
                 if Unknown.last is None:
                     raise Unknown(f"does not run on an image that records: {type(error).__name__}: {error}") from error
             if Unknown.last is not None: # and the script's own code has caught it
-                raise Unknown.last
+                raise Unknown(**Unknown.last)
             Unknown.last = outer
             return result
         state = State(t)
