@@ -324,6 +324,23 @@ class Tensors(LanguageTest):
             numpy.testing.assert_array_equal(found["a"], found["x"][at:at + 2])
             numpy.testing.assert_array_equal(found["b"], found["x"][half:half + 1])
 
+    def test_a_list_is_an_output_of_the_declared_type(self):
+        found = self.scalars({"flat": ("f32[n, z]", "[1, 2.5, 3]"), "deep": ("u8[n, a, b]", "[[1, 2], [3, 4]]"),
+                              "padded": ("i64[n, z <= 4] pad -1", "[7, row.label]")}, position=3)
+        self.assertEqual(found["flat"].tolist(), [1.0, 2.5, 3.0])
+        self.assertEqual(found["deep"].tolist(), [[1, 2], [3, 4]])
+        self.assertEqual(found["padded"].tolist(), [7, found["row_label"].item(), -1, -1])
+
+        def wrong(output, *parts):
+            self.refused("pipeline p() {\n  for row in synthetic(9, f = f32[w = 3], b = bool[w = 3], k = 0 .. 4)\n  batch 3 {\n"
+                         "    output k: i64[n] = row.k\n    output " + output + "\n  }\n}\n", *parts)
+        wrong("y: u8[n, z] = [1, 256]", "error: 256 in this list is no u8")
+        wrong("y: f32[n, z] = [1, row.f[w = 0]]", "error: an element of this list is f32", "hint: `stack([...], axis)` joins")
+        wrong("y: f32[n, z] = [1, true]", "error: an element of this list is bool, and its type says f32")
+        wrong("y: f32[n] = [1, 2]", "error: this list is 1 deep, and its type has 0 axes")
+        wrong("y: bool[n] = max(row.b over [w])", "hint: `any` is true where one of them is")
+        wrong("y: bool[n] = min(row.b over [w])", "hint: `all` is true where each of them is")
+
     def test_a_list_becomes_a_tensor_by_its_type(self):
         found = self.scalars({"a": ("i32[n, h, w]", "weights"), "b": ("i32[n, w]", "sum(weights over [h])")},
                              top="const weights: i32[h, w] = [[1, 2, 3], [4, 5, 6]]")

@@ -336,7 +336,7 @@ fn bounds(g: f32[h, w]) -> { low: f32, high: f32 } = { low = min(g over [h, w]),
                    "element to element", "hint: `map (p in v, q in keep) { if q then p else 0 }` puts something")
         self.wrong(near("mean(v over [w])"), "error: `mean` over axis `w`, which its input does not have")
         self.wrong(near("map (p in v) { p * 2.0 }"), "error: the body of `window` must give one number, and this is f32[h=-1 ..= 1]",
-                   "hint: reduce it: `sum(v over [h, w])`")
+                   "hint: reduce it: `sum(v over [h])`")
 
 
 class Iterations(RecipeTest):

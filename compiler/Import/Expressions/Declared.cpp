@@ -139,23 +139,32 @@ static void numbersOf(const Val &list, size_t depth, std::vector<int64_t> &shape
     numbersOf(part, depth + 1, shape, numbers, regular);
 }
 
-Val Expressions::listOf(const Val &list, const dsl::TypeExpr &type, dsl::SourceRange range) {
+Val Expressions::listOf(const Val &list, const dsl::TypeExpr &type, dsl::SourceRange range,
+                        llvm::StringRef without) {
   mlir::Type element = elementNamed(type.name.text);
+  std::vector<const dsl::AxisType *> declared;
+  for (const dsl::AxisType &axis : type.axes)
+    if (axis.name.text != without)
+      declared.push_back(&axis);
   std::vector<int64_t> shape;
   std::vector<Val> numbers;
   bool regular = true;
   numbersOf(list, 0, shape, numbers, regular);
+  for (const Val &item : numbers)
+    if (item.is(Kind::Tensor))
+      fail(range, "an element of this list is " + show(item),
+           "`stack([...], axis)` joins what is computed from tensors");
   if (!regular)
     fail(range, "this list is no regular array of numbers");
-  if (shape.size() != type.axes.size()) {
+  if (shape.size() != declared.size()) {
     error(range, "this list is " + std::to_string(shape.size()) + " deep, and its type has " +
-                     std::to_string(type.axes.size()) + " axes")
+                     std::to_string(declared.size()) + " axes")
         .note(type.range, "the type is " + dsl::printType(type));
     throw Abort{};
   }
   std::vector<Dim> axes;
   for (size_t i = 0; i < shape.size(); ++i) {
-    const dsl::AxisType &axis = type.axes[i];
+    const dsl::AxisType &axis = *declared[i];
     if (axis.extentKind == dsl::ExtentKind::Exact &&
         demandInt(eval(*axis.extent), axis.extent->range, "the extent") != shape[i]) {
       error(range, "this list has " + std::to_string(shape[i]) + " elements along axis " +
@@ -170,9 +179,13 @@ Val Expressions::listOf(const Val &list, const dsl::TypeExpr &type, dsl::SourceR
   std::vector<mlir::Value> values;
   for (Val &item : numbers) {
     std::optional<Val> converted = convert(item, element);
-    if (!converted)
-      fail(range,
-           "an element of this list is " + show(item) + ", and its type says " + show(element));
+    if (!converted) {
+      const auto known =
+          item.ir.getType().isSignlessInteger(1) ? std::nullopt : constantInt(item.ir);
+      fail(range, known ? std::to_string(*known) + " in this list is no " + show(element)
+                        : "an element of this list is " + show(item) + ", and its type says " +
+                              show(element));
+    }
     values.push_back(converted->ir);
     mlir::Attribute attribute;
     if (auto op = converted->ir.getDefiningOp<pipe::ConstantOp>())

@@ -38,6 +38,9 @@ public:
   /// Checks and converts a value for a declared type.
   Val conform(Val value, const dsl::TypeExpr &type, dsl::SourceRange range,
               const std::string &what);
+  /// The tensor of a nested list, of the type's axes but that named `without` (Declared.cpp).
+  Val listOf(const Val &list, const dsl::TypeExpr &type, dsl::SourceRange range,
+             llvm::StringRef without = {});
 
 private:
   // --- Leaves, names and blocks (Expressions.cpp)
@@ -47,7 +50,6 @@ private:
   Val evalQuantity(const dsl::QuantityLit &quantity);
   Val evalConst(const dsl::ConstDecl &constant, const dsl::File &file);
   Val builtinValue(const std::string &name);
-  Val listOf(const Val &list, const dsl::TypeExpr &type, dsl::SourceRange range); // Declared.cpp
 
   // --- Operators, slices and peers (Operators.cpp, Index.cpp)
   Val evalBinary(const dsl::BinaryExpr &expr);

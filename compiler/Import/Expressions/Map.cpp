@@ -11,10 +11,13 @@ mlir::Value Expressions::bodyScalar(const Val &value, dsl::SourceRange range, co
     throw Abort{};
   if (value.is(Kind::Tensor))
     return elementHere(value.ir, range);
+  std::string axes;
+  for (const Val::GridAxis &axis : value.grid)
+    axes += (axes.empty() ? "" : ", ") + axis.name;
   if (!value.is(Kind::Number))
     fail(range,
          std::string("the body of ") + what + " must give one number, and this is " + show(value),
-         value.is(Kind::Neighbours) ? "reduce it: `sum(v over [h, w])`"
+         value.is(Kind::Neighbours) ? "reduce it: `sum(v over [" + axes + "])`"
          : value.is(Kind::Row)      ? "read a field of the row"
                                     : "");
   return value.ir;

@@ -91,7 +91,10 @@ Val Intrinsics::reduce(const dsl::Name &name, const std::vector<Argument> &args,
     fail(arg.range,
          quote(name.text) + (logical ? " takes truth values" : " takes numbers") +
              ", and this is " + show(arg.value),
-         logical ? "compare first: `count(x > 0 over [h, w])`" : "`count` counts truth values");
+         logical                   ? "compare first: `count(x > 0 over [h, w])`"
+         : kind == ReduceKind::max ? "`any` is true where one of them is"
+         : kind == ReduceKind::min ? "`all` is true where each of them is"
+                                   : "`count` counts truth values");
   Val value = arg.value;
   const mlir::Type given = element;
   if (isStored(element)) {

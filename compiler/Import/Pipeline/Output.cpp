@@ -11,6 +11,8 @@ void PipelineImport::importOutput(const dsl::OutputDecl &output) {
   PlaceGuard guard(*this, output.name.range);
   if (value.is(Kind::Poison))
     throw Abort{};
+  if (value.is(Kind::List) && output.type.kind != dsl::TypeExpr::Kind::Record)
+    value = listOf(value, output.type, output.value->range, "n");
   if (!value.is(Kind::Tensor) && !value.is(Kind::Number)) {
     auto report =
         error(output.value->range, "an output is a number or a tensor, and this is " + show(value));
