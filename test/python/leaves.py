@@ -132,6 +132,19 @@ def back_to_a_state(self, image, index):
     return x, y, self.transform(image.convert("L"))
 
 
+def skips_damaged(self, image, index):
+    try:
+        return self.transform(image.convert("RGB")), index
+    except OSError:
+        return self[index + 1]
+
+
+def make_photos_with_a_cut_one(folder):
+    make_photos(folder, 3)
+    cut = pathlib.Path(folder, "ant/0.jpg")
+    cut.write_bytes(cut.read_bytes()[:-60])
+
+
 class Batches(Own):
     """Batches in the order of their indices; a sample knows where in its batch it stands."""
 
@@ -368,16 +381,8 @@ class Leaves(unittest.TestCase):
                     list(DataLoader(data, 4, num_workers=workers))
 
         with tempfile.TemporaryDirectory() as folder:
-            make_photos(folder, 3)
-            cut = pathlib.Path(folder, "ant/0.jpg")
-            cut.write_bytes(cut.read_bytes()[:-60])
-
-            def skips(self, image, index):
-                try:
-                    return self.transform(image.convert("RGB")), index
-                except OSError:
-                    return self[index + 1]
-            self.same(lambda workers: DataLoader(Own(folder, skips), 2, num_workers=workers), 14)
+            make_photos_with_a_cut_one(folder)
+            self.same(lambda workers: DataLoader(Own(folder, skips_damaged), 2, num_workers=workers), 14)
             with accelerated(), self.assertRaisesRegex(OSError, "truncated"):
                 list(DataLoader(Own(folder), 2))
 
@@ -409,16 +414,8 @@ class Leaves(unittest.TestCase):
                 return [(*self[index], place) for place, index in enumerate(indices)]
         self.same(loader(array_set(Marked, EVEN, 18)), 36)
         with tempfile.TemporaryDirectory() as folder: # the batch is made once more, by the same method
-            make_photos(folder, 3)
-            cut = pathlib.Path(folder, "ant/0.jpg")
-            cut.write_bytes(cut.read_bytes()[:-60])
-
-            def skips(self, image, index):
-                try:
-                    return self.transform(image.convert("RGB")), index
-                except OSError:
-                    return self[index + 1]
-            self.same(lambda workers: DataLoader(Batches(folder, skips), 2, num_workers=workers), 14)
+            make_photos_with_a_cut_one(folder)
+            self.same(lambda workers: DataLoader(Batches(folder, skips_damaged), 2, num_workers=workers), 14)
 
     def test_subsets_whose_batches_go_to_their_data_set(self):
         class Doubled(Subset):
