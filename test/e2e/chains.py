@@ -157,14 +157,14 @@ pipeline chain() {{
             hashes = os.path.join(self.folder, "hashes")
             if os.path.exists(hashes):
                 os.remove(hashes)
-            done = subprocess.run(self.command("run", path, "--no-cache", "--hashes", hashes, *arguments),
+            # A part that is larger than one of the pictures is refused, in however few rows.
+            done = subprocess.run(self.command("run", path, "--no-cache", "--on-error", "fail", "--hashes", hashes, *arguments),
                                   capture_output=True, text=True, timeout=120, env=self.environment())
             if done.returncode == 1 and expected is None:
                 self.assertRegex(done.stderr, r"(chain\.pipe:[67]:\d+: error: (?!internal)|row \d+: .* \(.*chain\.pipe:[67]:\d+\)$)")
                 self.assertNotIn("internal", done.stderr)
                 return True
             self.assertEqual(done.returncode, 0, f"{way}: {done.stderr}")
-            self.assertIsNone(re.search("bad sample", done.stderr), done.stderr)
             with open(hashes) as file:
                 found = file.read()
             expected = expected or found
