@@ -324,6 +324,23 @@ class Tensors(LanguageTest):
             numpy.testing.assert_array_equal(found["a"], found["x"][at:at + 2])
             numpy.testing.assert_array_equal(found["b"], found["x"][half:half + 1])
 
+    def test_sums_of_negative_zeros_begin_with_0(self):
+        text = """
+pipeline p() {
+  for row in synthetic(9, x = TYPE[t = 7, k = 9, c = 3])
+  let x = map (p in row.x) { (p * p + 1.0) * -0.0 }
+  batch 1 per rank last drop {
+    output channels: TYPE[n, t, c] = sum(x over [k])
+    output rows: TYPE[n, t] = sum(x over [k, c])
+    output few: TYPE[n, t, k] = sum(x over [c])
+  }
+}"""
+        for element in ("f32", "f64"):
+            for target in ("x86-64-v2", "native"):
+                found = self.sample(text.replace("TYPE", element), 0, *(["--target", target] if target != "native" else []))
+                for name in ("channels", "rows", "few"):
+                    self.assertFalse(numpy.signbit(found[name]).any(), f"{name}, {element}, {target}")
+
     def test_a_list_is_an_output_of_the_declared_type(self):
         found = self.scalars({"flat": ("f32[n, z]", "[1, 2.5, 3]"), "deep": ("u8[n, a, b]", "[[1, 2], [3, 4]]"),
                               "padded": ("i64[n, z <= 4] pad -1", "[7, row.label]")}, position=3)

@@ -112,8 +112,9 @@ SmallVector<Value> ShortRows::results() {
     return {hasZeros ? sums[0] : added(sums[0], zeros())};
   Value all;
   for (auto [i, sum] : llvm::enumerate(sums)) {
-    Value next = added(sum, i == 0 || !sum ? zeros() : Value());
     const auto count = static_cast<int64_t>(i) * lanes;
+    // A 0 for each channel, so that none of their sums is -0.
+    Value next = added(sum, count < channels || !sum ? zeros() : Value());
     SmallVector<int64_t> both(count + lanes);
     std::iota(both.begin(), both.end(), 0);
     all = all ? m.shuffle(all, next, both) : next;
