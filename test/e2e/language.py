@@ -379,6 +379,25 @@ class Control(LanguageTest):
             numpy.testing.assert_array_equal(found["b"], found["x"] if label >= 3 else found["x"][:, ::-1])
         self.assertEqual(labels, {True, False})
 
+    def test_an_if_has_one_type_however_early_it_is_decided(self):
+        """Each pair of sides, under each operator, with a condition that is known when compiling and with one that is not."""
+        whole, sides = ("7", "200"), ("row.label", "q", "f32(q)", "7", "200", "0.5", "-3")
+        outputs, number = {"cut": ("u8[n, h, w, c]", "row.x[w = 0 .. depth]")}, 0 # which makes `depth` known
+        for one in sides:
+            for other in sides:
+                if one == other or "q" in (one, other) and not {one, other} <= {"q", *whole} or "row.label" in (one, other) and "f32(q)" in (one, other):
+                    continue
+                for rest in ("/ 2", "* 100"):
+                    for name, condition in (("early", "depth > 2"), ("late", "level > 2"), ("early_not", "depth > 9"), ("late_not", "level > 9")):
+                        body = f"map (q in row.x[c = 0, h = 0]) {{ f64((if {condition} then {one} else {other}) {rest}) }}"
+                        outputs[f"{name}{number}"] = ("f64[n, w]", body)
+                    number += 1
+        found = self.scalars(outputs, settings=("depth: int = 5", "level: int = 5"), position=3)
+        for i in range(number):
+            for kind in ("", "_not"):
+                numpy.testing.assert_array_equal(found[f"early{kind}{i}"], found[f"late{kind}{i}"], outputs[f"late{kind}{i}"][1])
+        self.assertGreater(number, 20)
+
     def test_if_between_a_computed_number_and_a_plain_one(self):
         top = ("fn first(x: u8[h, w, c]) -> f32[] = f32(x[h = 0, w = 0, c = 0])\n"
                "fn half(x: f32[]) -> f32[] = 0.5 * x")

@@ -330,8 +330,9 @@ std::optional<Val> Expressions::evalTrial(const dsl::Expr &expr) {
     BaseGuard inside(base, block);
     try {
       result = eval(expr);
-    } catch (const Abort &) {      // nobody asks for it
-    } catch (const MakeStatic &) { // nor for that
+    } catch (const Abort &) { // nobody asks for what it does
+    } catch (const MakeStatic &) {
+    } catch (const OuterElement &) {
     }
   }
   regions.resize(depth);
@@ -340,24 +341,27 @@ std::optional<Val> Expressions::evalTrial(const dsl::Expr &expr) {
   return result;
 }
 
-/// Numbers that are written down in the side of an `if` that is taken when compiling have the type
-/// that they would have if it were decided when running: that of the other side.
+/// Numbers that are written down, and ints, in the side of an `if` that is taken when compiling
+/// have the type that they would have if it were decided when running: that of the other side.
 void Expressions::takeTypeOfOther(Val &taken, const dsl::Expr &other) {
   std::vector<Val *> mine, theirs;
   flatten(taken, mine);
-  auto isWritten = [](const Val *leaf) { return leaf->is(Kind::Number) && leaf->untyped; };
-  if (llvm::none_of(mine, isWritten))
+  auto converts = [](const Val *leaf) {
+    return leaf->is(Kind::Number) && (leaf->untyped || leaf->ir.getType().isSignlessInteger(64));
+  };
+  if (llvm::none_of(mine, converts))
     return;
   std::optional<Val> value = evalTrial(other);
   if (!value || value->names != taken.names)
     return;
   flatten(*value, theirs);
   for (auto [leaf, met] : llvm::zip(mine, theirs)) {
-    if (!isWritten(leaf) || !(met->is(Kind::Number) || met->is(Kind::Tensor)))
+    if (!converts(leaf) || !(met->is(Kind::Number) || met->is(Kind::Tensor)))
       continue;
     if (std::optional<Val> converted = convert(*leaf, elementType(*met))) {
+      const bool untyped = leaf->untyped && met->untyped;
       *leaf = *converted;
-      leaf->untyped = met->untyped;
+      leaf->untyped = untyped;
     }
   }
 }
