@@ -41,15 +41,18 @@ std::unique_ptr<ShimLibrary> ShimLibrary::compile(const std::string &text, std::
   const std::string compiler = PENSTOCK_SHIM_COMPILER, messages = " 2> " + folder + "/messages";
   // The callbacks are the shim's: the sanitizer's runtime is not linked.
   const std::string commands[] = {
-      compiler + " -x c++ -std=c++17 -O1 -g1 -fPIC -ffp-contract=off -fwrapv -fno-strict-aliasing" +
+      compiler +
+          " -x c++ -std=c++17 -nostdinc++ -O1 -g1 -fPIC -ffp-contract=off -fwrapv "
+          "-fno-strict-aliasing" +
           (isWatched ? " -DPST_WATCHED -fsanitize=thread,alignment -mllvm "
                        "-tsan-instrument-func-entry-exit=0"
                        " -mllvm -tsan-instrument-read-before-write=1"
                      : "") +
-          " -include " PENSTOCK_SOURCE_DIR "/codegen/cuda/shim.h -I" PENSTOCK_SOURCE_DIR
-          "/codegen/cuda -c " +
-          folder + "/kernels.cu -o " + folder + "/kernels.o" + messages,
-      compiler + " -shared " + folder + "/kernels.o -o " + folder + "/kernels.so" + messages};
+          " -include " PENSTOCK_SHIM_FOLDER "/shim.h -I" PENSTOCK_SHIM_FOLDER " -c " + folder +
+          "/kernels.cu -o " + folder + "/kernels.o" + messages,
+      compiler + " -shared -fuse-ld=lld " + folder +
+          "/kernels.o -Wl,--whole-archive " PENSTOCK_SHIM_LIBRARY " -Wl,--no-whole-archive -o " +
+          folder + "/kernels.so" + messages};
   // A copy: a file that is opened twice is one library, with one shim.
   const std::string shared = sharedPath(text, isWatched), own = folder + "/kernels.so";
   std::error_code failed;
