@@ -233,33 +233,38 @@ TEST_P(RowsOfResults, ReadApart) {
   }
 }
 
-// Tiles of five to sixteen columns: each lane reads all places of one, of 4 bytes and of 2. What
-// lies before a row's tiles is not there for the first row, nor what lies behind for the last.
+// Tiles of five to sixteen columns, some of more elements than there are partial sums: each lane
+// reads all places of one, of 4 bytes and of 2. What lies before a row's tiles is not there for the
+// first row, nor what lies behind for the last.
 TEST_P(RowsOfResults, ReadTilesApart) {
-  for (const auto [step, tiles] :
-       {std::pair<int64_t, int64_t>(5, 37), {6, 16}, {7, 37}, {9, 16}, {12, 37}, {16, 19}}) {
+  struct Tiles {
+    int64_t high, step, tiles;
+  };
+  for (const auto [high, step, tiles] :
+       {Tiles{3, 5, 37}, Tiles{7, 5, 37}, Tiles{9, 5, 16}, Tiles{3, 6, 16}, Tiles{3, 7, 37},
+        Tiles{3, 9, 16}, Tiles{3, 12, 37}, Tiles{3, 16, 19}}) {
     const int64_t columns = tiles * step + 2;
     auto type = [&](const char *element, int64_t rows, int64_t of) {
       return std::string("!pipe.tensor<") + element + "[h=" + std::to_string(rows) +
              ", w=" + std::to_string(of) + "]>";
     };
     auto pieces = [&](const char *element) {
-      return std::string("!pipe.tensor<") + element + "[h=2, i=3, w=" + std::to_string(tiles) +
-             ", j=" + std::to_string(step) + "]>";
+      return std::string("!pipe.tensor<") + element + "[h=2, i=" + std::to_string(high) +
+             ", w=" + std::to_string(tiles) + ", j=" + std::to_string(step) + "]>";
     };
-    const std::string map = "affine_map<(d0, d1, d2, d3) -> (d0 * 3 + d1, d2 * " +
-                            std::to_string(step) + " + d3 + 2)> []";
+    const std::string map = "affine_map<(d0, d1, d2, d3) -> (d0 * " + std::to_string(high) +
+                            " + d1, d2 * " + std::to_string(step) + " + d3 + 2)> []";
     auto code =
-        compile("pipe.kernel @k \"pixels\" {\n^bb0(%x: " + type("f32", 6, columns) +
-                ", %y: " + type("u16", 6, columns) + "):\n%a = pipe.view %x by " + map + " : " +
-                type("f32", 6, columns) + " -> " + pieces("f32") + "\n%b = pipe.view %y by " + map +
-                " : " + type("u16", 6, columns) + " -> " + pieces("u16") +
-                "\n%s = pipe.reduce sum %a over [\"i\", \"j\"] : " + pieces("f32") + " -> " +
-                type("f32", 2, tiles) +
+        compile("pipe.kernel @k \"pixels\" {\n^bb0(%x: " + type("f32", 2 * high, columns) +
+                ", %y: " + type("u16", 2 * high, columns) + "):\n%a = pipe.view %x by " + map +
+                " : " + type("f32", 2 * high, columns) + " -> " + pieces("f32") +
+                "\n%b = pipe.view %y by " + map + " : " + type("u16", 2 * high, columns) + " -> " +
+                pieces("u16") + "\n%s = pipe.reduce sum %a over [\"i\", \"j\"] : " + pieces("f32") +
+                " -> " + type("f32", 2, tiles) +
                 "\n%p = pipe.reduce argmin %b over [\"i\", \"j\"] : " + pieces("u16") + " -> " +
                 type("i64", 2, tiles) + "\npipe.return %s, %p : " + type("f32", 2, tiles) + ", " +
                 type("i64", 2, tiles) + "\n}\n");
-    const auto row = static_cast<size_t>(columns), size = 6 * row;
+    const auto row = static_cast<size_t>(columns), size = 2 * static_cast<size_t>(high) * row;
     std::vector<float> x(size + 16), s(static_cast<size_t>(2 * tiles)), sums(s.size());
     std::vector<uint16_t> y(size + 32);
     std::vector<int64_t> p(s.size()), places(s.size());
@@ -272,10 +277,10 @@ TEST_P(RowsOfResults, ReadTilesApart) {
     for (size_t tile = 0; tile < s.size(); ++tile) {
       std::array<float, scalar::reductionLanes> lanes{};
       uint16_t least = 65535;
-      for (size_t n = 0; n < static_cast<size_t>(3 * step); ++n) {
+      for (size_t n = 0; n < static_cast<size_t>(high * step); ++n) {
         const size_t of = static_cast<size_t>(step), h = tile / static_cast<size_t>(tiles),
                      w = tile % static_cast<size_t>(tiles);
-        const size_t at = (3 * h + n / of) * row + w * of + n % of + 2;
+        const size_t at = (static_cast<size_t>(high) * h + n / of) * row + w * of + n % of + 2;
         lanes[n % lanes.size()] += x[at];
         if (y[at] < least) {
           least = y[at];
@@ -287,13 +292,14 @@ TEST_P(RowsOfResults, ReadTilesApart) {
           lanes[lane] += lanes[lane + half];
       sums[tile] = lanes[0];
     }
-    ASSERT_EQ(code->run("k",
-                        {TensorArg::of(x, {6, columns}), TensorArg::of(y, {6, columns}),
-                         TensorArg::of(s, {2, tiles}), TensorArg::of(p, {2, tiles})},
-                        2),
-              0);
-    EXPECT_TRUE(same(s, sums)) << step << " " << tiles;
-    EXPECT_EQ(p, places) << step << " " << tiles;
+    ASSERT_EQ(
+        code->run("k",
+                  {TensorArg::of(x, {2 * high, columns}), TensorArg::of(y, {2 * high, columns}),
+                   TensorArg::of(s, {2, tiles}), TensorArg::of(p, {2, tiles})},
+                  2),
+        0);
+    EXPECT_TRUE(same(s, sums)) << high << " x " << step << ", " << tiles;
+    EXPECT_EQ(p, places) << high << " x " << step << ", " << tiles;
   }
 }
 
