@@ -3,8 +3,8 @@
 
 Also: every level of the CPU gives the same bits, and code that refers to nothing outside itself.
 
-Half of the examples and probes, which the commit chooses, are run without one pass, which it
-chooses, too, and without all, and half at every level; scripts/soak runs each without each pass and
+A third of the examples and probes, which the commit chooses, are run without one pass, which it
+chooses, too, and without all, and a third at every level; scripts/soak runs each without each pass and
 at each level. differential.passes and differential.levels do the same with random pipelines.
 """
 import functools
@@ -78,7 +78,7 @@ class Passes(ExamplesTest):
         return [self.passes] + [[name] for name in in_turn(self.passes, 1, path)]
 
     def test_no_pass_changes_a_bit(self):
-        for path in in_turn(EVERY, len(EVERY) // 2, "passes") + [self.example(GAMMA)]:
+        for path in in_turn(EVERY, len(EVERY) // 3, "passes") + [self.example(GAMMA)]:
             wanted = self.hashes(path)
             self.assertTrue(wanted)
             for names in self.left_out(path):
@@ -121,7 +121,7 @@ class Passes(ExamplesTest):
                    "x86-64-v4-vnni": " avx512_vnni" in flags and " avx512vbmi" in flags,
                    "armv8-a": False}
         elsewhere = [target for target, is_offered in offered.items() if not is_offered]
-        for path in in_turn(EVERY, len(EVERY) // 2, "levels"):
+        for path in in_turn(EVERY, len(EVERY) // 3, "levels"):
             wanted = self.hashes(path, "--target", "x86-64-v2")
             for target in set(offered) - set(elsewhere):
                 with self.subTest(example=os.path.basename(path), target=target): # what refers to something outside is not loaded

@@ -216,13 +216,14 @@ class Scaling(ToolTest):
         Without LLVM, 0.3 s of CPU time each; 30 mean that it does not end."""
         passes = re.search("known are (.*)", self.run_tool("compile", self.write(program("")), "--disable-pass", "none", expect=1).stderr)
         left_out = ["merge-maps", *in_turn(sorted({*passes[1].split(", ")} - {"merge-maps"}), 1, "passes")]
-        for (family, n), target, name in itertools.product([*FAMILIES, (conditions_of_conditions, 24)], TARGETS, left_out):
-            with self.subTest(family=family.__name__, target=target, left_out=name):
-                done = subprocess.run(
-                    self.command("compile", self.write(family(4 * n)), "--no-cache", "--target", target, "--disable-pass", name, "--emit",
-                                 "llvm", "-o", os.devnull), capture_output=True, text=True, env=self.environment(),
-                    preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (30, 30)))
-                self.assertEqual(done.returncode, 0, done.stderr)
+        for (family, n), name in itertools.product([*FAMILIES, (conditions_of_conditions, 24)], left_out):
+            for target in in_turn(TARGETS, 1, f"{family.__name__} {name}"):
+                with self.subTest(family=family.__name__, target=target, left_out=name):
+                    done = subprocess.run(
+                        self.command("compile", self.write(family(4 * n)), "--no-cache", "--target", target, "--disable-pass", name, "--emit",
+                                     "llvm", "-o", os.devnull), capture_output=True, text=True, env=self.environment(),
+                        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (30, 30)))
+                    self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_operators_after_themselves(self):
         empty = self.compile(program("  let x = row.x\n"))
