@@ -146,5 +146,8 @@ private:
 
 InputBoxes penstock::analysis::inputBoxes(Value value,
                                           llvm::function_ref<bool(Operation *)> isStored) {
+  auto isNone = [](const Axis &axis) { return axis.isStatic() && axis.extent == 0; };
+  if (llvm::any_of(llvm::cast<NamedTensorType>(value.getType()).getAxes(), isNone))
+    return {};
   return Walk(value, isStored).run();
 }

@@ -31,7 +31,7 @@ struct InputBoxes {
 };
 
 /// The boxes that `value`, of the kernel's own block, reads; without inputs of which it cannot be
-/// told. What `isStored` ends the way.
+/// told, and none where it has no elements. What `isStored` ends the way.
 InputBoxes inputBoxes(mlir::Value value, llvm::function_ref<bool(mlir::Operation *)> isStored);
 
 } // namespace penstock::analysis

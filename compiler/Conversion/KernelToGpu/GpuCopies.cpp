@@ -33,9 +33,6 @@ FailureOr<GpuCopies> GpuCopies::of(KernelOp kernel,
       wanted.insert(argument);
   llvm::DenseSet<Value> told;
   auto add = [&](Value value) {
-    auto isNone = [](const Axis &axis) { return axis.isStatic() && axis.extent == 0; };
-    if (llvm::any_of(typeOf(value).getAxes(), isNone))
-      return;
     Reads reads;
     reads.boxes = analysis::inputBoxes(value, isStored);
     reads.boxes.inputs.remove_if([&](auto &entry) { return !wanted.contains(entry.first); });

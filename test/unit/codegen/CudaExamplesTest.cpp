@@ -100,6 +100,22 @@ pipeline clouds(points: path, keys: path) {
 )");
 }
 
+// What is known to have no elements reads none, in tiles that copy what they read beside it.
+TEST(CudaPasses, TilesWithoutElements) {
+  expectTheBitsOfTheReference(R"(
+pipe 1
+pipeline tiles(a: path) {
+  for row in raw(a = column(a, i64[z = 3, y = 4, x = 2]))
+  let none = row.a[x = 1 .. 1]
+  batch 2 {
+    output none: i64[n, z, y, x] stored [y, n, x, z] = resample(resample(none, y, 1, filter = lanczos, antialias = true), z, 5, filter = lanczos, antialias = true)
+    output some: i64[n, z, y, x] = resample(resample(row.a, y, 1, filter = lanczos, antialias = true), z, 5, filter = lanczos, antialias = true)
+  }
+}
+)",
+                              /*tiny=*/true);
+}
+
 // Patches of 0 to 2 rows and 0 to 18 columns: views of what there is, and tensors of their own.
 TEST(CudaPasses, PatchesWithoutElements) {
   expectTheBitsOfTheReference(R"(
