@@ -116,7 +116,7 @@ def Schedule_ReductionAttr : AttrDef<Schedule_Dialect, "Reduction"> {
     "memory", where nobody knows to which of them an element goes; in "rows", and "single" that is not unrolled, they live in memory.
 
     Sums of i64 and counts are taken in 32 bits, `small` elements in each lane at a time, and then added to what there
-    is; 0: each element is added in 64 bits. That so many fit is an error of the lowering where their ranges do not say so.
+    is, and all lanes of a result that takes no more; 0: each element is added in 64 bits. That so many fit is an error of the lowering where their ranges do not say so.
 
     Constraints:
 

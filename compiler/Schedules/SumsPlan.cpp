@@ -16,6 +16,8 @@ using namespace penstock::schedules;
 /// time.
 static constexpr double largestSmall = 0xFFFF;
 static constexpr int64_t mostInSmall = 1 << 14;
+/// Vectors of a row that is added up in 32 bits whatever its numbers come as.
+static constexpr int64_t vectorsOfShortRow = 4;
 /// Elements that lie apart are loaded by windows of 16 bytes, four of them as 32 bits each.
 static constexpr int64_t elementsOfWindow = 4;
 
@@ -95,14 +97,30 @@ bool Widened::comes(Value value, int64_t along) {
   return false;
 }
 
+/// Returns whether numbers of fewer than 32 bits are widened for the sum alone, as far as that
+/// takes.
+static bool isWidenedFor(Value value) {
+  if (auto map = value.getDefiningOp<MapOp>())
+    value = map.getBody().front().getTerminator()->getOperand(0);
+  auto cast = value.getDefiningOp<CastOp>();
+  const Type was = cast ? elementOf(cast.getValue()) : Type();
+  return was && llvm::isa<IntegerType>(was) && was.getIntOrFloatBitWidth() < 32;
+}
+
 static int64_t smallFor(ReduceOp op, ReductionAttr reduction, const StoredValues &stored) {
   const int64_t fit = penstock::analysis::addedIn32Bits(op), along = ReducedAxes(op).over.back();
   const auto memory = stored.memory();
-  if (penstock::analysis::largestAdded(op) > largestSmall ||
-      (op.getKind() == ReduceKind::sum &&
+  if (penstock::analysis::largestAdded(op) > largestSmall)
+    return 0;
+  // A sum of all lanes, too: of few vectors these take longest.
+  const int64_t elements = reducedElements(op).value_or(0);
+  if (elements >= reduction.getLanes() && elements <= fit &&
+      elements <= vectorsOfShortRow * reduction.getLanes() && isWidenedFor(op.getValue()))
+    return elements;
+  if ((op.getKind() == ReduceKind::sum &&
        !Widened{memory, reduction.getLanes()}.comes(op.getValue(), along)))
     return 0;
-  const int64_t all = reducedElements(op).value_or(0) / reduction.getLanes();
+  const int64_t all = elements / reduction.getLanes();
   return all > 0 && all <= fit ? all : std::min(fit, mostInSmall);
 }
 

@@ -190,12 +190,14 @@ TEST_P(Reductions, RowsOfAVector) {
       }
 }
 
-// Of numbers up to 65,535, a lane of 32 bits holds 32,768, and no more.
+// Of numbers up to 65,535, 32 bits hold 32,768, and no more: of 40 rows in each lane, and not in
+// all.
 TEST_P(Reductions, SumsOfManySmallNumbersFit) {
-  auto code = compile(R"(
-pipe.kernel @k "pixels" {
-^bb0(%x: !pipe.tensor<u8[h=1100, w=1024]>):
-  %i = pipe.map (%x) : (!pipe.tensor<u8[h=1100, w=1024]>) -> !pipe.tensor<i64[h=1100, w=1024]> {
+  for (const int64_t rows : {40, 1100}) {
+    const std::string axes = "[h=" + std::to_string(rows) + ", w=1024]";
+    auto code = compile("pipe.kernel @k \"pixels\" {\n^bb0(%x: !pipe.tensor<u8" + axes +
+                        ">):\n  %i = pipe.map (%x) : (!pipe.tensor<u8" + axes +
+                        ">) -> !pipe.tensor<i64" + axes + R"(> {
   ^bb0(%p: ui8, %h: i64, %w: i64):
     %by = pipe.constant 257 : i32 -> i32
     %v = pipe.cast value %p : ui8 -> i32
@@ -203,13 +205,49 @@ pipe.kernel @k "pixels" {
     %r = pipe.cast value %m : i32 -> i64
     pipe.yield %r : i64
   }
-  %s = pipe.reduce sum %i over ["h", "w"] : !pipe.tensor<i64[h=1100, w=1024]> -> !pipe.tensor<i64[]>
+  %s = pipe.reduce sum %i over ["h", "w"] : !pipe.tensor<i64)" +
+                        axes + R"(> -> !pipe.tensor<i64[]>
   pipe.return %s : !pipe.tensor<i64[]>
 })");
-  std::vector<uint8_t> x(1100 * 1024 + 64, 255);
-  std::vector<int64_t> sum(1);
-  ASSERT_EQ(code->run("k", {TensorArg::of(x, {1100, 1024}), TensorArg::of(sum, {})}, 1), 0);
-  EXPECT_EQ(sum[0], int64_t{1100} * 1024 * 65535);
+    std::vector<uint8_t> x(static_cast<size_t>(rows) * 1024 + 64, 255);
+    std::vector<int64_t> sum(1);
+    ASSERT_EQ(code->run("k", {TensorArg::of(x, {rows, 1024}), TensorArg::of(sum, {})}, 1), 0);
+    EXPECT_EQ(sum[0], rows * 1024 * 65535);
+  }
+}
+
+template <typename T> void sumShortRows(const char *type, JitModule &code, int64_t width) {
+  std::vector<T> x(static_cast<size_t>(5 * width) + 64);
+  std::vector<int64_t> sums(5), expected(5);
+  uint32_t state = 1;
+  for (size_t i = 0; i < static_cast<size_t>(5 * width); ++i) {
+    state = state * 1664525 + 1013904223;
+    x[i] = i / static_cast<size_t>(width) == 1 ? std::numeric_limits<T>::max()
+                                               : static_cast<T>(state >> 16);
+    expected[i / static_cast<size_t>(width)] += x[i];
+  }
+  ASSERT_EQ(code.run("k", {TensorArg::of(x, {5, width}), TensorArg::of(sums, {5})}, 1), 0);
+  EXPECT_EQ(sums, expected) << type << " " << width;
+}
+
+// Rows of few vectors, whose last one overlaps: 32 bits hold all of it.
+TEST_P(Reductions, SumsOfShortRows) {
+  for (const int64_t width : {8, 15, 16, 17, 20, 31, 33, 50, 63, 64, 65})
+    for (const char *type : {"u8", "u16", "i16"}) {
+      const std::string axes = "[h=5, w=" + std::to_string(width) + "]>";
+      auto code = compile("pipe.kernel @k \"pixels\" {\n^bb0(%x: !pipe.tensor<" + (type + axes) +
+                          "):\n  %i = pipe.cast value %x : !pipe.tensor<" + (type + axes) +
+                          " -> !pipe.tensor<i64" + axes +
+                          "\n  %s = pipe.reduce sum %i over [\"w\"] : !pipe.tensor<i64" + axes +
+                          " -> !pipe.tensor<i64[h=5]>\n  pipe.return %s : "
+                          "!pipe.tensor<i64[h=5]>\n}\n");
+      if (type == std::string("u8"))
+        sumShortRows<uint8_t>(type, *code, width);
+      else if (type == std::string("u16"))
+        sumShortRows<uint16_t>(type, *code, width);
+      else
+        sumShortRows<int16_t>(type, *code, width);
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(Levels, Reductions, testing::Values(2, 3, 4));

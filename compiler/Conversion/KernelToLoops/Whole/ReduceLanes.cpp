@@ -4,6 +4,7 @@
 #include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
 #include "compiler/Conversion/KernelToLoops/Whole/Reduce.h"
 #include "compiler/Conversion/KernelToLoops/Whole/Reduction.h"
+#include "compiler/Dialect/SmallReduction.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -15,6 +16,19 @@ using namespace penstock::conversion;
 static bool repeats(ReduceKind kind) {
   return llvm::is_contained({ReduceKind::min, ReduceKind::max, ReduceKind::any, ReduceKind::all},
                             kind);
+}
+
+/// Vectors of a row that are no loop.
+static constexpr int64_t fewVectors = 4;
+
+/// Returns whether an element is hardly more than a load.
+static bool isPlain(Value value) {
+  constexpr size_t few = 4;
+  Operation *op = value.getDefiningOp();
+  if (auto map = llvm::dyn_cast_or_null<MapOp>(op))
+    return map.getBody().front().getOperations().size() <= few &&
+           llvm::all_of(map.getInputs(), isPlain);
+  return !op || (llvm::isa<ViewOp, CastOp>(op) && isPlain(op->getOperand(0)));
 }
 
 namespace {
@@ -56,6 +70,7 @@ struct LaneReduction {
   }
   SmallVector<LaneValue> elementsAt(Value index, const Site &here);
   Value smallOf(const LaneValue &value);
+  SmallVector<Value> withVector(Value index, ValueRange sofar, bool small);
   SmallVector<Value> run(Value from, Value to, ValueRange sofar, bool small);
   SmallVector<Value> runInChunks(Value whole, int64_t most, ValueRange sofar);
   SmallVector<Value> withLastVector(int64_t size, ValueRange sofar, bool small);
@@ -87,20 +102,33 @@ Value LaneReduction::smallOf(const LaneValue &value) {
                                    l.splat(value.value));
 }
 
-/// Vectors from `from` to `to`, added to what is there.
-SmallVector<Value> LaneReduction::run(Value from, Value to, ValueRange sofar, bool small) {
-  OpBuilder::InsertionGuard guard(b);
-  auto loop = openLoop(b, l, from, to, lanes, sofar);
+/// One vector, combined with what is there.
+SmallVector<Value> LaneReduction::withVector(Value index, ValueRange sofar, bool small) {
   auto [ctx, b, l, m] = wide.parts();
   const bool isComparable = isReal && !resolvesZerosLater(wide, op);
   SmallVector<Value> next;
-  for (auto [value, sum] :
-       llvm::zip(elementsAt(loop.getInductionVar(), wide), loop.getRegionIterArgs()))
+  for (auto [value, sum] : llvm::zip(elementsAt(index, wide), sofar))
     next.push_back(
         small ? b.create<arith::AddIOp>(l.loc, sum, smallOf(value)).getResult()
               : l.splat(combine(wide, sofarOf(sum), isComparable ? comparable(wide, value) : value)
                             .value));
-  b.create<scf::YieldOp>(l.loc, next);
+  return next;
+}
+
+/// Vectors from `from` to `to`, added to what is there. Few of them are written out: a machine may
+/// add up bytes that are there at once.
+SmallVector<Value> LaneReduction::run(Value from, Value to, ValueRange sofar, bool small) {
+  const auto first = Lanes::constantOf(from), end = Lanes::constantOf(to);
+  if (first && end && *end - *first <= fewVectors * lanes && isPlain(op.getValue())) {
+    SmallVector<Value> sums(sofar);
+    for (int64_t at = *first; at < *end; at += lanes)
+      sums = withVector(l.i64(at), sums, small);
+    return sums;
+  }
+  OpBuilder::InsertionGuard guard(b);
+  auto loop = openLoop(b, l, from, to, lanes, sofar);
+  b.create<scf::YieldOp>(
+      l.loc, withVector(loop.getInductionVar(), ValueRange(loop.getRegionIterArgs()), small));
   return SmallVector<Value>(loop.getResults());
 }
 
@@ -154,9 +182,14 @@ SmallVector<Value> LaneReduction::runRest(Value whole, Value last, ValueRange so
   return SmallVector<Value>(rest.getResults());
 }
 
-/// Combines all lanes, and the elements that came after them. Counts are sums by now.
+/// Combines all lanes, and the elements that came after them. Counts are sums by now, which may be
+/// in 32 bits.
 LaneValue LaneReduction::ofLanes(Value all, Value single) {
-  auto merge = [&](Value x, Value y) {
+  const bool isSmall = adds && sumType != smallType &&
+                       llvm::cast<VectorType>(all.getType()).getElementType() == smallType;
+  auto merge = [&](Value x, Value y) -> Value {
+    if (x.getType() != sumType && isSmall)
+      return b.create<arith::AddIOp>(l.loc, x, y);
     LaneValue a = sofarOf(x), c = sofarOf(y);
     return (adds ? l.binary(BinaryKind::add, a, c) : combine(site, a, c)).value;
   };
@@ -168,7 +201,10 @@ LaneValue LaneReduction::ofLanes(Value all, Value single) {
     }
     all = merge(m.shuffle(all, all, low), m.shuffle(all, all, high));
   }
-  return l.wrap(merge(single, b.create<vector::ExtractOp>(l.loc, all, 0)), sumType);
+  Value sum = b.create<vector::ExtractOp>(l.loc, all, 0);
+  if (isSmall)
+    sum = b.create<arith::ExtSIOp>(l.loc, sumType, sum);
+  return l.wrap(merge(single, sum), sumType);
 }
 
 SmallVector<LaneValue> penstock::conversion::reduceLanes(const Site &site, ReduceOp op,
@@ -209,8 +245,8 @@ SmallVector<LaneValue> penstock::conversion::reduceLanes(const Site &site, Reduc
         return next;
       });
   SmallVector<LaneValue> results;
+  const bool widens = narrowThroughout && reducedElements(op).value_or(most + 1) > most;
   for (int64_t c = 0; c < count; ++c)
-    results.push_back(
-        r.ofLanes(narrowThroughout ? r.widened(loops[c]) : loops[c], loops[count + c]));
+    results.push_back(r.ofLanes(widens ? r.widened(loops[c]) : loops[c], loops[count + c]));
   return results;
 }
