@@ -188,6 +188,15 @@ class Commands(ToolTest):
         for output, why in (("/dev/full", "No space left on device"), (nowhere, "No such file or directory")):
             done = self.run_tool("view", IMAGENET, *settings, "-o", output, expect=1)
             self.assertEqual(done.stderr, f"penstock: error: cannot write {output}: {why}\n")
+        # What draws is opened by this command alone, and may be missing.
+        with open(os.path.join(self.folder, "libgd.so.3"), "w"):
+            pass
+        before, self.environment = self.environment, lambda: {**before(), "LD_LIBRARY_PATH": self.folder}
+        sheet = os.path.join(self.folder, "sheet.png")
+        done = self.run_tool("view", IMAGENET, *settings, "-o", sheet, expect=1)
+        self.assertIn(f"penstock: error: cannot write {sheet}: pictures are drawn by libgd, which cannot be opened; install libgd3 (", done.stderr)
+        self.assertFalse(os.path.exists(sheet))
+        self.environment = before
         done = self.run_tool("sample", IMAGENET, *settings, "--position", 0, "-o", "/dev/full", expect=1)
         self.assertEqual(done.stderr, "penstock: error: cannot write to /dev/full: Not a directory\n")
 

@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Outputs as numbers and as pictures. Drawing and PNG are libgd's.
+// Outputs as numbers and as pictures.
 
 #include "tools/penstock/Picture.h"
 #include <algorithm>
 #include <bit>
-#include <cerrno>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
-#include <gd.h>
-#include <gdfonts.h>
 #include <limits>
-#include <memory>
 
 using namespace penstock::cli;
 
@@ -140,58 +136,4 @@ Picture penstock::cli::makePicture(const pst_output &output) {
             static_cast<uint8_t>(std::clamp(std::isfinite(value) ? value : 0.0, 0.0, 255.0)));
       }
   return picture;
-}
-
-/// Pixels of a cell; five words fit.
-static int cellWidth(int pictureWidth) { return std::max(pictureWidth, 160); }
-
-int penstock::cli::captionColumns(int width) { return cellWidth(width) / gdFontGetSmall()->w; }
-
-bool penstock::cli::writeContactSheet(const std::string &path, const std::vector<Tile> &tiles,
-                                      int columns) {
-  const gdFontPtr font = gdFontGetSmall();
-  constexpr int gap = 6;
-  int width = 0, height = 0, lines = 0;
-  for (const Tile &tile : tiles) {
-    width = std::max(width, cellWidth(tile.picture.width));
-    height = std::max(height, tile.picture.height);
-    lines = std::max(lines, static_cast<int>(tile.caption.size()));
-  }
-  const int cellHeight = height + lines * font->h + gap;
-  const int rows = (static_cast<int>(tiles.size()) + columns - 1) / columns;
-  const std::unique_ptr<gdImage, decltype(&gdImageDestroy)> sheet(
-      gdImageCreateTrueColor(gap + columns * (width + gap), gap + rows * (cellHeight + gap)),
-      &gdImageDestroy);
-  if (!sheet) {
-    errno = ENOMEM;
-    return false;
-  }
-  gdImageFilledRectangle(sheet.get(), 0, 0, gdImageSX(sheet.get()), gdImageSY(sheet.get()),
-                         gdTrueColor(255, 255, 255));
-  for (size_t i = 0; i < tiles.size(); ++i) {
-    const Picture &picture = tiles[i].picture;
-    const int left = gap + static_cast<int>(i) % columns * (width + gap);
-    const int top = gap + static_cast<int>(i) / columns * (cellHeight + gap);
-    for (int y = 0; y < picture.height; ++y)
-      for (int x = 0; x < picture.width; ++x) {
-        const uint8_t *pixel = &picture.rgb[static_cast<size_t>(3 * (y * picture.width + x))];
-        gdImageSetPixel(sheet.get(), left + x, top + y, gdTrueColor(pixel[0], pixel[1], pixel[2]));
-      }
-    int line = top + height + 2;
-    for (std::string caption : tiles[i].caption) {
-      caption.resize(std::min(caption.size(), static_cast<size_t>(width / font->w)));
-      gdImageString(sheet.get(), font, left, line,
-                    reinterpret_cast<unsigned char *>(caption.data()), gdTrueColor(0, 0, 0));
-      line += font->h;
-    }
-  }
-  const std::unique_ptr<FILE, decltype(&std::fclose)> file(std::fopen(path.c_str(), "wb"),
-                                                           &std::fclose);
-  if (!file)
-    return false;
-  int length = 0;
-  const std::unique_ptr<void, decltype(&gdFree)> png(gdImagePngPtr(sheet.get(), &length), &gdFree);
-  errno = ENOMEM; // fwrite() and fflush() set it anew
-  return png && std::fwrite(png.get(), 1, size_t(length), file.get()) == size_t(length) &&
-         std::fflush(file.get()) == 0;
 }

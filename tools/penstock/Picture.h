@@ -36,16 +36,4 @@ bool isPicture(const pst_output &output);
 /// u8 as it is, everything else stretched from its least to its largest value.
 Picture makePicture(const pst_output &output);
 
-/// Characters that fit below a picture of this width. A narrow picture gets a
-/// cell wide enough to be read.
-int captionColumns(int width);
-
-struct Tile {
-  Picture picture;
-  std::vector<std::string> caption;
-};
-/// Writes tiles in rows of `columns`, captions below; false, and errno, where the
-/// file cannot be written.
-bool writeContactSheet(const std::string &path, const std::vector<Tile> &tiles, int columns);
-
 } // namespace penstock::cli

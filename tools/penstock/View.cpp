@@ -4,11 +4,9 @@
 
 #include "tools/penstock/Captions.h"
 #include "tools/penstock/Commands.h"
-#include "tools/penstock/Picture.h"
+#include "tools/penstock/ContactSheet.h"
 #include "tools/penstock/Plots.h"
 #include "tools/penstock/Session.h"
-#include <cerrno>
-#include <cstring>
 #include <limits>
 #include <optional>
 
@@ -63,9 +61,9 @@ static int run(const State &state) {
                stderr);
     return exitError;
   }
-  if (!writeContactSheet(state.output, tiles, state.columns)) {
+  if (const std::string why = writeContactSheet(state.output, tiles, state.columns); !why.empty()) {
     std::fprintf(stderr, "penstock: error: cannot write %s: %s\n", state.output.c_str(),
-                 std::strerror(errno));
+                 why.c_str());
     return exitError;
   }
   std::printf("%s: %zu samples from position %lld of epoch %u\n", state.output.c_str(),
