@@ -27,7 +27,7 @@ PST_SHIM extern pst_shim_fault pst_fault; // the first
 PST_SHIM extern bool pst_faulty;
 /// Notes the first fault and ends the launch.
 PST_SHIM void pst_report(const char *what, uintptr_t pc);
-/// shim_threads.cpp's: what it ends the thread by.
+/// Ends the running thread, and the launch with it (shim_threads.cpp).
 PST_SHIM void pst_leave_block();
 
 enum pst_kind { PST_READ, PST_WRITE, PST_ATOMIC, PST_ATOMIC_READ };
