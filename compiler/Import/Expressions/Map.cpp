@@ -2,6 +2,7 @@
 //
 // `map`.
 #include "compiler/Import/Expressions/Expressions.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace penstock::importer;
 using penstock::pipe::BinaryKind;
@@ -171,13 +172,24 @@ Val Expressions::evalMap(const dsl::MapExpr &map) {
     result.untyped = untyped;
     return result;
   } catch (const OuterElement &) {
-    int64_t count = 1;
+    std::optional<int64_t> count = 1;
     for (const Dim &dim : domain)
-      count = dim.axis.isStatic() && count <= mostSmall ? count * dim.axis.extent : mostSmall + 1;
+      if (int64_t all = 0; !count || !dim.axis.isStatic())
+        count = std::nullopt;
+      else
+        count = llvm::MulOverflow(*count, dim.axis.extent, all) ? INT64_MAX : all;
     const bool isInner = !regions.empty();
-    if (count <= mostSmall &&
+    if (count && *count <= mostSmall &&
         (isInner || llvm::none_of(values, [](const Val &v) { return v.is(Kind::Tensor); })))
       return mapSmall(map, values, isInner);
-    notYet(map.range, "a tensor made inside a `map` from the `map`'s element");
+    if (count && *count <= mostSmall)
+      notYet(map.range, "a tensor made inside a `map` from the `map`'s element");
+    fail(map.range,
+         "a tensor made inside a `map` from the `map`'s element has at most " +
+             std::to_string(mostSmall) + " elements, and " +
+             (count ? "this one has " + std::to_string(*count)
+                    : "how many this one has is not known when compiling"),
+         "make it outside, with axes of its own: `map (p in x, i in 0 .. 100) { ... }`, and reduce "
+         "that over `i`");
   }
 }
