@@ -218,11 +218,13 @@ bool Speaker::headOutOfOrder() {
   return false;
 }
 
-// `let map = 3`
+// `let map = 3`, `raw(on = ...)`, `row.on`
 bool Speaker::reservedAsName() {
-  if (!isReserved(type(at)) || refusal.rules.front() != Parser::RuleName)
+  const auto rule = refusal.rules.front();
+  const bool isArgument = rule == Parser::RuleArgs && type(at + 1) == Lexer::ASSIGN;
+  if (!isReserved(type(at)) || !(rule == Parser::RuleName || isArgument))
     return false;
-  switch (type(at + 1)) {
+  switch (previous(Lexer::DOT) ? Lexer::ASSIGN : type(at + 1)) {
   case Lexer::ASSIGN:
   case Lexer::COLON:
   case Lexer::COMMA:
