@@ -114,7 +114,9 @@ void Arithmetic::warnOfScaling(const Val &a, const Val &b, mlir::Type type,
     return;
   const unsigned bits = integer.getWidth() - (integer.isUnsigned() ? 0 : 1);
   if (*divisor == (int64_t(1) << bits) - 1)
-    diagnostics.warning(range, "`/` of " + show(type) + " drops the fraction, and leaves 0 or 1")
+    diagnostics
+        .warning(range, "`/` of " + show(type) + " drops the fraction, and leaves " +
+                            (integer.isUnsigned() ? "0 or 1" : "-1, 0 or 1"))
         .hint("`f32(x) / " + std::to_string(*divisor) + ".0`");
 }
 
