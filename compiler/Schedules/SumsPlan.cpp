@@ -117,8 +117,8 @@ static int64_t smallFor(ReduceOp op, ReductionAttr reduction, const StoredValues
   if (elements >= reduction.getLanes() && elements <= fit &&
       elements <= vectorsOfShortRow * reduction.getLanes() && isWidenedFor(op.getValue()))
     return elements;
-  if ((op.getKind() == ReduceKind::sum &&
-       !Widened{memory, reduction.getLanes()}.comes(op.getValue(), along)))
+  if (op.getKind() == ReduceKind::sum &&
+      !Widened{memory, reduction.getLanes()}.comes(op.getValue(), along))
     return 0;
   const int64_t all = elements / reduction.getLanes();
   return all > 0 && all <= fit ? all : std::min(fit, mostInSmall);

@@ -2,8 +2,8 @@
 """The cost of compiling grows no faster than the program: families of programs at n and 2n.
 
 The measure is how often the compiler asks for memory, which is the same on every machine; bench/startup
-has the times. Of the operators after themselves a third is compiled, which the commit chooses; scripts/soak has all, by
-PENSTOCK_ALL_OPERATORS=1. What may not grow that far is refused, with a message that is pinned here.
+has the times. Of the operators after themselves a third is compiled, and where a pass is left out for one machine, which the commit
+chooses; scripts/soak has all, by PENSTOCK_ALL_OPERATORS=1 and PENSTOCK_ALL_IN_TURN=1. What may not grow that far is refused, with a message that is pinned here.
 """
 import itertools
 import os

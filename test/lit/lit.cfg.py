@@ -23,8 +23,9 @@ folders = [os.path.join(llvm, "bin")]
 folders += [os.path.join(build, "tools", tool) for tool in ("penstock", "penstock-opt", "penstock-run")]
 config.environment["PATH"] = os.pathsep.join(folders + [os.environ["PATH"]])
 
-if "PENSTOCK_MUTANT" in os.environ:  # see test/mutants
-    config.environment["PENSTOCK_MUTANT"] = os.environ["PENSTOCK_MUTANT"]
+for name in ("PENSTOCK_MUTANT", "PENSTOCK_ALL_IN_TURN"):  # see test/mutants and scripts/soak
+    if name in os.environ:
+        config.environment[name] = os.environ[name]
 
 config.substitutions.append(("%examples", os.path.join(config.test_source_root, "../../examples")))
 config.substitutions.append(("%build", build))

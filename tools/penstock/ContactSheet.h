@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Pictures in rows, with captions below, as a PNG file. Drawing and PNG are libgd's, which is
-// opened when the first sheet is made: it has a library for each kind of picture behind it, and
-// every command would take longer to start, by a third.
+// opened when the first sheet is made: it has a library for each kind of picture behind it, with
+// which every command would take longer to start.
 #pragma once
 
 #include "tools/penstock/Picture.h"

@@ -172,12 +172,11 @@ Val Expressions::evalMap(const dsl::MapExpr &map) {
     result.untyped = untyped;
     return result;
   } catch (const OuterElement &) {
-    std::optional<int64_t> count = 1;
+    std::optional<uint64_t> count = 1;
     for (const Dim &dim : domain)
-      if (int64_t all = 0; !count || !dim.axis.isStatic())
-        count = std::nullopt;
-      else
-        count = llvm::MulOverflow(*count, dim.axis.extent, all) ? INT64_MAX : all;
+      count = count && dim.axis.isStatic()
+                  ? std::optional(llvm::SaturatingMultiply<uint64_t>(*count, dim.axis.extent))
+                  : std::nullopt;
     const bool isInner = !regions.empty();
     if (count && *count <= mostSmall &&
         (isInner || llvm::none_of(values, [](const Val &v) { return v.is(Kind::Tensor); })))

@@ -115,8 +115,8 @@ SmallVector<Value> LaneReduction::withVector(Value index, ValueRange sofar, bool
   return next;
 }
 
-/// Vectors from `from` to `to`, added to what is there. Few of them are written out: a machine may
-/// add up bytes that are there at once.
+/// Vectors from `from` to `to`, added to what is there. Few of them are unrolled: a loop of one to
+/// four costs more than what it does.
 SmallVector<Value> LaneReduction::run(Value from, Value to, ValueRange sofar, bool small) {
   const auto first = Lanes::constantOf(from), end = Lanes::constantOf(to);
   if (first && end && *end - *first <= fewVectors * lanes && isPlain(op.getValue())) {
