@@ -224,7 +224,8 @@ bool Speaker::reservedAsName() {
   const bool isArgument = rule == Parser::RuleArgs && type(at + 1) == Lexer::ASSIGN;
   if (!isReserved(type(at)) || !(rule == Parser::RuleName || isArgument))
     return false;
-  switch (previous(Lexer::DOT) ? Lexer::ASSIGN : type(at + 1)) {
+  const size_t next = type(at + 1);
+  switch (previous(Lexer::DOT) ? size_t(Lexer::ASSIGN) : next) {
   case Lexer::ASSIGN:
   case Lexer::COLON:
   case Lexer::COMMA:
