@@ -77,6 +77,8 @@ Block Program::translate(mlir::Block &source) {
       instruction.operands.push_back(numbers.lookup(operand));
     for (mlir::Value result : op.getResults())
       instruction.results.push_back(numbers[result] = registers++);
+    if (op.getNumResults() > 0 && pipe::isScalarType(op.getResult(0).getType()))
+      instruction.type = dtypeOf(op.getResult(0).getType());
     for (mlir::Region &region : op.getRegions())
       instruction.regions.push_back(translate(region.front()));
     bind(instruction);

@@ -41,6 +41,8 @@ struct Instruction {
   RunOne one = nullptr;
   RunAll all = nullptr;
   std::vector<unsigned> operands, results;
+  /// Of its first result, where that is a scalar.
+  DType type = DType::i64;
   std::vector<Block> regions;
 };
 

@@ -46,11 +46,10 @@ void runConstant(Machine &machine, Slot &slot, const Instruction &self) {
                 tensorOf(llvm::cast<mlir::DenseElementsAttr>(op.getValue()), type));
     return;
   }
-  const DType type = dtypeOf(op.getResult().getType());
   if (auto real = llvm::dyn_cast<mlir::FloatAttr>(op.getValue()))
-    result = numberOf(real.getValue(), type);
+    result = numberOf(real.getValue(), self.type);
   else
-    result = numberOf(llvm::cast<mlir::IntegerAttr>(op.getValue()).getValue(), type);
+    result = numberOf(llvm::cast<mlir::IntegerAttr>(op.getValue()).getValue(), self.type);
 }
 
 void runUnary(Machine &, Slot &slot, const Instruction &self) {
@@ -79,7 +78,7 @@ void runCast(Machine &machine, Slot &slot, const Instruction &self) {
   auto op = llvm::cast<pipe::CastOp>(self.op);
   const pipe::CastMode mode = op.getMode();
   if (const auto *value = std::get_if<Scalar>(&slot.values[self.operands[0]])) {
-    slot.values[self.results[0]] = cast(mode, *value, dtypeOf(op.getResult().getType()));
+    slot.values[self.results[0]] = cast(mode, *value, self.type);
     return;
   }
   const Tensor &input = machine.tensor(slot, op.getValue());

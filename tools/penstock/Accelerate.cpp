@@ -16,7 +16,7 @@ using namespace penstock::cli;
 namespace fs = std::filesystem;
 
 namespace {
-struct State {
+struct AccelerateState {
   int64_t compared = 0;
   bool module = false;
   std::vector<std::string> words; // the script and what it is given
@@ -52,7 +52,7 @@ static std::string packageOfCheckout() {
 }
 
 /// Does not come back where Python can be started.
-static int accelerate(const State &state) {
+static int accelerate(const AccelerateState &state) {
   if (state.words.empty()) {
     std::fprintf(stderr, "penstock: error: which script? `penstock accelerate train.py`\n");
     return exitUsage;
@@ -79,7 +79,7 @@ static int accelerate(const State &state) {
 }
 
 void penstock::cli::addAccelerate(CommandLine &line) {
-  auto state = std::make_shared<State>();
+  auto state = std::make_shared<AccelerateState>();
   Command command = line.command("accelerate", "Run a PyTorch script with Penstock's batches where "
                                                "its DataLoaders allow it; at its end, stderr has "
                                                "what was done with each (docs/accelerate.md)");

@@ -12,7 +12,7 @@
 using namespace penstock::cli;
 
 namespace {
-struct State {
+struct BenchState {
   CompileOptions compile;
   RunOptions run;
   double seconds = 5;
@@ -35,7 +35,7 @@ static double now(clockid_t clock) {
 
 /// Takes batches (epoch after epoch) for some seconds, after `warmup` batches
 /// that do not count.
-static Measured measure(const State &state, pst_session *session) {
+static Measured measure(const BenchState &state, pst_session *session) {
   Measured result;
   double start = 0, cpuStart = 0;
   for (int64_t batches = 0;;) {
@@ -64,7 +64,7 @@ static Measured measure(const State &state, pst_session *session) {
   return result;
 }
 
-static int run(const State &state) {
+static int run(const BenchState &state) {
   const ProgramPtr program = compile(state.compile);
   const SessionPtr session = openSession(program, state.run);
   if (!session)
@@ -93,7 +93,7 @@ static int run(const State &state) {
 }
 
 void penstock::cli::addBench(CommandLine &line) {
-  auto state = std::make_shared<State>();
+  auto state = std::make_shared<BenchState>();
   Command command = line.command("bench", "measure samples per second for some seconds");
   state->compile.addTo(command);
   state->run.addTo(command);

@@ -10,7 +10,7 @@
 using namespace penstock::cli;
 
 namespace {
-struct State {
+struct CheckState {
   CompileOptions compile;
   bool json = false;
 };
@@ -60,7 +60,7 @@ static void printJson(const Compilation &result, const std::string &file) {
 }
 
 void penstock::cli::addCheck(CommandLine &line) {
-  auto state = std::make_shared<State>();
+  auto state = std::make_shared<CheckState>();
   Command command = line.command("check", "check a file and list its parameters");
   state->compile.addTo(command);
   command.flag("--json", state->json, "messages and parameters as JSON on stdout (docs/check.md)");

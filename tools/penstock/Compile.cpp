@@ -13,14 +13,14 @@
 using namespace penstock::cli;
 
 namespace {
-struct State {
+struct CompileState {
   CompileOptions compile;
   std::string emit;
   std::string output;
 };
 } // namespace
 
-static int writeResult(const State &state, const char *data, size_t length) {
+static int writeResult(const CompileState &state, const char *data, size_t length) {
   if (!state.output.empty() && state.output != "-") {
     std::ofstream file(state.output, std::ios::binary);
     file.write(data, static_cast<std::streamsize>(length));
@@ -39,7 +39,7 @@ static int writeResult(const State &state, const char *data, size_t length) {
 }
 
 /// `train.pstk: imagenet_train for 3 levels of the CPU, 412 KiB, in 640 ms`.
-static int writeBundle(const State &state) {
+static int writeBundle(const CompileState &state) {
   if (!state.output.ends_with(".pstk")) {
     std::fprintf(stderr, "penstock: error: what -o writes is a bundle, whose name ends in .pstk; "
                          "--emit prints a stage\n");
@@ -57,7 +57,7 @@ static int writeBundle(const State &state) {
   return exitOk;
 }
 
-static int run(const State &state) {
+static int run(const CompileState &state) {
   CompileOptions options = state.compile;
   if (state.emit.empty() && !state.output.empty())
     return writeBundle(state);
@@ -87,7 +87,7 @@ static int run(const State &state) {
 }
 
 void penstock::cli::addCompile(CommandLine &line) {
-  auto state = std::make_shared<State>();
+  auto state = std::make_shared<CompileState>();
   Command command = line.command(
       "compile",
       "compile a file, write a bundle that runs elsewhere, or print one of the compiler's stages");

@@ -13,7 +13,7 @@ using namespace penstock::cli;
 using nlohmann::ordered_json;
 
 namespace {
-struct State {
+struct ExplainState {
   CompileOptions compile;
   bool all = false, json = false;
   std::string svg;
@@ -52,7 +52,7 @@ static bool readProfile(const std::string &path, const std::string &pipeline,
 }
 
 /// Prints the costs of each transfer level. Returns the exit code.
-static int runTransfers(const State &state, pst_program *program) {
+static int runTransfers(const ExplainState &state, pst_program *program) {
   const char *text = nullptr;
   if (pst_program_transfers(program, &text) != PST_OK) {
     std::fputs(pst_program_messages(program), stderr);
@@ -63,7 +63,7 @@ static int runTransfers(const State &state, pst_program *program) {
   return exitOk;
 }
 
-static int run(const State &state) {
+static int run(const ExplainState &state) {
   const ProgramPtr program = compile(state.compile, true);
   if (!program)
     return exitError;
@@ -96,7 +96,7 @@ static int run(const State &state) {
 }
 
 void penstock::cli::addExplain(CommandLine &line) {
-  auto state = std::make_shared<State>();
+  auto state = std::make_shared<ExplainState>();
   Command command = line.command(
       "explain",
       "draw what the compiler made of a pipeline: what is decoded, which operators are one "

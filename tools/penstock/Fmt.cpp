@@ -11,7 +11,7 @@
 using namespace penstock::cli;
 
 namespace {
-struct State {
+struct FmtState {
   std::vector<std::string> files;
   bool check = false;
 };
@@ -62,7 +62,7 @@ static bool formatFile(const std::string &path, bool check) {
 }
 
 void penstock::cli::addFmt(CommandLine &line) {
-  auto state = std::make_shared<State>();
+  auto state = std::make_shared<FmtState>();
   Command command = line.command(
       "fmt", "bring files into the layout that all .pipe files have; only blanks and line breaks "
              "change");

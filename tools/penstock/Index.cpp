@@ -11,7 +11,7 @@
 using namespace penstock::cli;
 
 namespace {
-struct State {
+struct IndexState {
   std::string path, out, root, column, separator;
   std::vector<std::string> allowed;
   int threads = 0;
@@ -19,7 +19,7 @@ struct State {
 };
 } // namespace
 
-static void print(const nlohmann::ordered_json &report) {
+static void printIndexed(const nlohmann::ordered_json &report) {
   const auto number = [&](const char *name) { return report[name].get<uint64_t>(); };
   const auto count = [&](const char *name) { return grouped(int64_t(number(name))); };
   for (const auto &warning : report["warnings"])
@@ -43,7 +43,7 @@ static void print(const nlohmann::ordered_json &report) {
               share(number("index_bytes"), number("data_bytes")).c_str());
 }
 
-static int run(const State &state) {
+static int run(const IndexState &state) {
   pst_prepare_options options = PST_PREPARE_OPTIONS_INIT;
   const auto text = [](const std::string &value) {
     return value.empty() ? nullptr : value.c_str();
@@ -58,11 +58,11 @@ static int run(const State &state) {
   options.separator = state.separator.empty() ? 0 : state.separator[0];
   return prepare(
       options, [&](pst_text **report) { return pst_index(state.path.c_str(), &options, report); },
-      print, state.json);
+      printIndexed, state.json);
 }
 
 void penstock::cli::addIndex(CommandLine &line) {
-  auto state = std::make_shared<State>();
+  auto state = std::make_shared<IndexState>();
   Command command = line.command(
       "index", "write checkpoints of all JPEG files of a data set, so that parts of them are "
                "decoded faster");

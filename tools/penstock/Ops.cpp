@@ -12,7 +12,7 @@ using namespace penstock::cli;
 using nlohmann::ordered_json;
 
 namespace {
-struct State {
+struct OpsState {
   std::vector<std::string> words;
   bool json = false;
 };
@@ -37,21 +37,21 @@ static std::string lowered(std::string text) {
   return text;
 }
 
-static std::string textOf(const ordered_json &entry, const char *field) {
+static std::string fieldOf(const ordered_json &entry, const char *field) {
   return entry[field].get<std::string>();
 }
 
 /// Scores an operator as an answer to a word: 0 none, 1 by its text, 2 by its name, 3 by being the
 /// name of its module, 4 by being its name.
 static int answers(const ordered_json &entry, const std::string &word) {
-  const std::string name = lowered(textOf(entry, "name"));
+  const std::string name = lowered(fieldOf(entry, "name"));
   if (name == word)
     return 4;
-  if (lowered(textOf(entry, "module")) == word)
+  if (lowered(fieldOf(entry, "module")) == word)
     return 3;
   if (name.find(word) != std::string::npos)
     return 2;
-  return lowered(textOf(entry, "doc")).find(word) != std::string::npos ? 1 : 0;
+  return lowered(fieldOf(entry, "doc")).find(word) != std::string::npos ? 1 : 0;
 }
 
 /// Returns the operators that answer all words; if some answer by their names alone,
@@ -87,37 +87,37 @@ static std::string headline(std::string doc) {
 static void printList(const ordered_json &entries) {
   size_t width = 0;
   for (const ordered_json &entry : entries)
-    width = std::max(width, textOf(entry, "name").size());
+    width = std::max(width, fieldOf(entry, "name").size());
   std::string module;
   for (const ordered_json &entry : entries) {
-    if (textOf(entry, "module") != module) {
-      std::printf("%s%s\n", module.empty() ? "" : "\n", textOf(entry, "module").c_str());
-      module = textOf(entry, "module");
+    if (fieldOf(entry, "module") != module) {
+      std::printf("%s%s\n", module.empty() ? "" : "\n", fieldOf(entry, "module").c_str());
+      module = fieldOf(entry, "module");
     }
-    std::printf("  %-*s  %s\n", static_cast<int>(width), textOf(entry, "name").c_str(),
-                headline(textOf(entry, "doc")).c_str());
+    std::printf("  %-*s  %s\n", static_cast<int>(width), fieldOf(entry, "name").c_str(),
+                headline(fieldOf(entry, "doc")).c_str());
   }
 }
 
 static void printWhole(const ordered_json &entry) {
-  const std::string module = textOf(entry, "module");
-  std::printf("%s (%s%s)\n", textOf(entry, "name").c_str(), textOf(entry, "kind").c_str(),
+  const std::string module = fieldOf(entry, "module");
+  std::printf("%s (%s%s)\n", fieldOf(entry, "name").c_str(), fieldOf(entry, "kind").c_str(),
               module == "intrinsics" || module == "prelude" ? ", always there"
                                                             : (", use " + module).c_str());
   for (const ordered_json &signature : entry["signatures"])
     std::printf("  %s\n", signature.get<std::string>().c_str());
-  std::string doc = textOf(entry, "doc");
+  std::string doc = fieldOf(entry, "doc");
   for (size_t at = doc.find('\n'); at != std::string::npos; at = doc.find('\n', at + 3))
     doc.replace(at, 1, "\n  ");
   if (!doc.empty())
     std::printf("\n  %s\n", doc.c_str());
-  std::printf("\n  %s\n", textOf(entry, "usage").c_str());
+  std::printf("\n  %s\n", fieldOf(entry, "usage").c_str());
   for (const ordered_json &example : entry["examples"])
-    std::printf("  %s:%d: %s\n", textOf(example, "file").c_str(), example["line"].get<int>(),
-                textOf(example, "text").c_str());
+    std::printf("  %s:%d: %s\n", fieldOf(example, "file").c_str(), example["line"].get<int>(),
+                fieldOf(example, "text").c_str());
 }
 
-static int run(const State &state) {
+static int run(const OpsState &state) {
   const ordered_json all = loadOperators();
   if (all.empty())
     return exitError;
@@ -149,7 +149,7 @@ static int run(const State &state) {
 }
 
 void penstock::cli::addOps(CommandLine &line) {
-  auto state = std::make_shared<State>();
+  auto state = std::make_shared<OpsState>();
   Command command = line.command(
       "ops", "list the operators of the language, or those that have all words in their name or "
              "description");

@@ -34,6 +34,9 @@ struct Overview {
 /// \param profile  of `run --profile`; null: none.
 Overview overviewOf(const nlohmann::ordered_json &graph, const nlohmann::ordered_json *profile);
 
+/// Columns of what is drawn in characters.
+inline constexpr size_t drawnColumns = 80;
+
 /// Returns `text` in lines of at most `columns` characters; those after the first start with
 /// `indent`.
 std::vector<std::string> wrapped(const std::string &text, size_t columns,

@@ -11,7 +11,7 @@
 using namespace penstock::cli;
 
 namespace {
-struct State {
+struct PackState {
   std::string path, out;
   std::vector<std::string> allowed;
   uint64_t shardSize = 0;
@@ -20,7 +20,7 @@ struct State {
 };
 } // namespace
 
-static void print(const nlohmann::ordered_json &report) {
+static void printPacked(const nlohmann::ordered_json &report) {
   const auto number = [&](const char *name) { return report[name].get<uint64_t>(); };
   const auto count = [&](const char *name) { return grouped(int64_t(number(name))); };
   std::printf("%s images in %s %s", count("images").c_str(), count("shards").c_str(),
@@ -47,7 +47,7 @@ static void print(const nlohmann::ordered_json &report) {
               extensions.c_str());
 }
 
-static int run(const State &state) {
+static int run(const PackState &state) {
   pst_prepare_options options = PST_PREPARE_OPTIONS_INIT;
   options.threads = state.threads;
   const std::vector<const char *> allowed = pointersTo(state.allowed);
@@ -60,11 +60,11 @@ static int run(const State &state) {
       [&](pst_text **report) {
         return pst_pack(state.path.c_str(), state.out.c_str(), &options, report);
       },
-      print, state.json);
+      printPacked, state.json);
 }
 
 void penstock::cli::addPack(CommandLine &line) {
-  auto state = std::make_shared<State>();
+  auto state = std::make_shared<PackState>();
   Command command = line.command(
       "pack", "rewrite an image folder as large tar files with labels and checkpoints; the images' "
               "bytes stay as they are");

@@ -19,7 +19,7 @@
 using namespace penstock::cli;
 
 namespace {
-struct State {
+struct RunState {
   CompileOptions compile;
   RunOptions run;
   uint32_t epochs = 1;
@@ -189,7 +189,7 @@ static int cannotWrite(const std::string &path) {
   return exitError;
 }
 
-static int runAll(const State &state, const pst_program *program, pst_session *session,
+static int runAll(const RunState &state, const pst_program *program, pst_session *session,
                   const Interrupts &interrupts) {
   pst_session_info info{};
   info.size = sizeof info;
@@ -258,7 +258,7 @@ static int runAll(const State &state, const pst_program *program, pst_session *s
   return exitOk;
 }
 
-static int run(const State &state) {
+static int run(const RunState &state) {
   constexpr int64_t all = int64_t(1) << 32;
   if (state.run.epoch + int64_t(state.epochs) > all) {
     std::fprintf(
@@ -279,7 +279,7 @@ static int run(const State &state) {
   return code;
 }
 
-static void addOptions(Command &command, const std::shared_ptr<State> &state) {
+static void addOptions(Command &command, const std::shared_ptr<RunState> &state) {
   state->run.addTo(command);
   command
       .option("--epochs", state->epochs,
@@ -301,7 +301,7 @@ static void addOptions(Command &command, const std::shared_ptr<State> &state) {
 }
 
 void penstock::cli::addRunBundle(CommandLine &line) {
-  auto state = std::make_shared<State>();
+  auto state = std::make_shared<RunState>();
   Command command = line.only();
   state->compile.addBundleTo(command);
   addOptions(command, state);
@@ -309,7 +309,7 @@ void penstock::cli::addRunBundle(CommandLine &line) {
 }
 
 void penstock::cli::addRun(CommandLine &line) {
-  auto state = std::make_shared<State>();
+  auto state = std::make_shared<RunState>();
   Command command =
       line.command("run", "compile a file, or load a bundle, and run it over its data");
   state->compile.addTo(command);

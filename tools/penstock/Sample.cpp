@@ -15,7 +15,7 @@
 using namespace penstock::cli;
 
 namespace {
-struct State {
+struct SampleState {
   CompileOptions compile;
   RunOptions run;
   int64_t position = 0;
@@ -46,7 +46,7 @@ static bool writeOutputs(const pst_sample *sample, const std::string &folder) {
   return true;
 }
 
-static int run(const State &state) {
+static int run(const SampleState &state) {
   const ProgramPtr program = compile(state.compile);
   const SessionPtr session = openSession(program, state.run, Wanted::Samples);
   if (!session)
@@ -85,7 +85,7 @@ static int run(const State &state) {
 }
 
 void penstock::cli::addSample(CommandLine &line) {
-  auto state = std::make_shared<State>();
+  auto state = std::make_shared<SampleState>();
   Command command = line.command("sample", "recompute one sample alone and describe it");
   state->compile.addTo(command);
   state->run.addTo(command);

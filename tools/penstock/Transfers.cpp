@@ -12,8 +12,6 @@
 using namespace penstock::cli;
 using nlohmann::ordered_json;
 
-static constexpr size_t width = 80;
-
 /// `301,056`
 static std::string grouped(double number) {
   std::string digits = std::to_string(std::llround(number));
@@ -54,7 +52,7 @@ static std::string rowOf(const ordered_json &level) {
 /// Lines of a level's part below the table: a word, then what is said of it.
 static std::string entry(const std::string &word, const std::string &said) {
   std::string text;
-  for (const std::string &line : wrapped(said, width - 15, "  "))
+  for (const std::string &line : wrapped(said, drawnColumns - 15, "  "))
     text += "    " + padded(text.empty() ? word : "", 11, false) + line + "\n";
   return text;
 }
@@ -113,7 +111,7 @@ std::string penstock::cli::transfersText(const ordered_json &transfers) {
                               counted(transfers["threads"], "thread") + ", " +
                               rounded(100 * transfers["gpu_share"].get<double>()) +
                               " % of the GPU's time";
-  for (const std::string &line : wrapped(machine, width - 2, "  "))
+  for (const std::string &line : wrapped(machine, drawnColumns - 2, "  "))
     text += "  " + line + "\n";
   text += "\n  " + padded("level", 11, false) + padded("bytes", 11) + padded("host, us", 10) +
           padded("bus, us", 10) + padded("GPU, us", 10) + padded("samples/s", 13) + "   limit\n";

@@ -13,7 +13,7 @@
 using namespace penstock::cli;
 
 namespace {
-struct State {
+struct ViewState {
   CompileOptions compile;
   RunOptions run;
   int64_t position = 0;
@@ -34,7 +34,7 @@ static std::optional<Picture> pictureOf(const pst_sample *sample) {
   return std::nullopt;
 }
 
-static int run(const State &state) {
+static int run(const ViewState &state) {
   const ProgramPtr program = compile(state.compile);
   const SessionPtr session = openSession(program, state.run, Wanted::Samples);
   if (!session)
@@ -72,7 +72,7 @@ static int run(const State &state) {
 }
 
 void penstock::cli::addView(CommandLine &line) {
-  auto state = std::make_shared<State>();
+  auto state = std::make_shared<ViewState>();
   Command command = line.command(
       "view", "write a contact sheet of samples, images or sound, captioned with their draws");
   state->compile.addTo(command);
