@@ -22,6 +22,7 @@ struct Distances {
 };
 struct Runs {
   const InMemory &memory;
+  bool isOpen = false; ///< the outermost axis may have any extent
   std::set<Question> asked = {};
   bool isOne(Value tensor, ArrayRef<StringRef> names);
 };
@@ -122,7 +123,8 @@ bool Runs::isOne(Value tensor, ArrayRef<StringRef> names) {
     return true; // the same for all of them
   for (auto [place, name] : llvm::enumerate(names))
     if (first < 0 || type.axisIndex(name) != first + static_cast<int64_t>(place) ||
-        !type.getAxes()[first + static_cast<int64_t>(place)].isStatic())
+        !(type.getAxes()[first + static_cast<int64_t>(place)].isStatic() ||
+          (isOpen && place == 0 && first == 0)))
       return false;
   const Question question{tensor.getAsOpaquePointer(), first, static_cast<int64_t>(names.size())};
   if (!asked.insert(question).second)
@@ -192,7 +194,9 @@ int64_t penstock::analysis::axesInRun(const InMemory &memory, Value tensor) {
   SmallVector<StringRef> names;
   for (const Axis &axis : llvm::reverse(type.getAxes())) {
     names.insert(names.begin(), axis.name);
-    if (!axis.isStatic() || (names.size() > 1 && !isOneRun(memory, tensor, names)))
+    const bool isOuter = static_cast<int64_t>(names.size()) == type.getRank();
+    if (!(axis.isStatic() || isOuter) ||
+        (names.size() > 1 && !Runs{memory, isOuter}.isOne(tensor, names)))
       return static_cast<int64_t>(names.size()) - 1;
   }
   return type.getRank();

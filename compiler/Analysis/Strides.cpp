@@ -2,6 +2,7 @@
 //
 // How far apart elements of a kernel's tensors lie in memory.
 #include "compiler/Analysis/Strides.h"
+#include "compiler/Dialect/ScheduleDialect.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -27,12 +28,32 @@ Strides penstock::analysis::denseStrides(NamedTensorType type) {
   return known;
 }
 
-Strides penstock::analysis::argumentStrides(NamedTensorType type, int64_t outsideBatch) {
-  Strides known = denseStrides(type);
+static Strides argumentStrides(KernelOp kernel, int64_t number, NamedTensorType type,
+                               int64_t outsideBatch) {
+  Strides known = penstock::analysis::denseStrides(type);
+  if (isDense(kernel, number))
+    return known;
   // The others are dense where the type says how far apart.
-  for (int64_t axis = 0; axis < std::min(type.getRank(), axesOfRuntime(type, outsideBatch)); ++axis)
+  for (int64_t axis = 0;
+       axis < std::min(type.getRank(), penstock::analysis::axesOfRuntime(type, outsideBatch));
+       ++axis)
     known[axis].reset();
   return known;
+}
+
+Strides penstock::analysis::inputStrides(KernelOp kernel, int64_t number) {
+  return argumentStrides(kernel, number,
+                         llvm::cast<NamedTensorType>(
+                             kernel.getBody().getArgument(static_cast<unsigned>(number)).getType()),
+                         0);
+}
+
+Strides penstock::analysis::outputStrides(KernelOp kernel, int64_t number) {
+  Value output =
+      kernel.getBody().front().getTerminator()->getOperand(static_cast<unsigned>(number));
+  auto outside = kernel->getAttrOfType<DenseI64ArrayAttr>("outside_n");
+  return argumentStrides(kernel, inputsOf(kernel) + number, tensorOf(output),
+                         outside ? outside[number] : 0);
 }
 
 /// Loads of a window, and of other readers, may run so far over the end of what they want.

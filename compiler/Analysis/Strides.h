@@ -18,8 +18,9 @@ int64_t axesOfRuntime(pipe::NamedTensorType type, int64_t outsideBatch);
 
 /// Of the type's dense layout: an axis further out than a dynamic one has none that is known.
 Strides denseStrides(pipe::NamedTensorType type);
-/// Of what a kernel gets from its caller.
-Strides argumentStrides(pipe::NamedTensorType type, int64_t outsideBatch);
+/// Of what a kernel gets from its caller, as one of its inputs or outputs, by number.
+Strides inputStrides(pipe::KernelOp kernel, int64_t number);
+Strides outputStrides(pipe::KernelOp kernel, int64_t number);
 
 /// Room for a tensor of known extents and its margins: bytes before the first element, and in all.
 struct Room {

@@ -78,15 +78,45 @@ static bool mayBeCopied(KernelOp kernel, Attribute value) {
     return false;
   auto bytes = copied.getAs<IntegerAttr>("bytes");
   auto inputs = copied.getAs<DenseI64ArrayAttr>("inputs");
-  const int64_t tensors = llvm::count_if(kernel.getBody().getArgumentTypes(), [](Type type) {
-    return llvm::isa<NamedTensorType>(type);
-  });
+  const int64_t tensors = inputsOf(kernel);
   if (!bytes || !bytes.getType().isSignlessInteger(64) || bytes.getInt() < 16 ||
       bytes.getInt() > 1 << 20 || bytes.getInt() % 16 != 0 || !inputs || inputs.empty())
     return false;
   for (auto [place, number] : llvm::enumerate(inputs.asArrayRef()))
     if (number < 0 || number >= tensors || (place > 0 && number <= inputs[place - 1]))
       return false;
+  return true;
+}
+
+int64_t penstock::pipe::inputsOf(KernelOp kernel) {
+  return llvm::count_if(kernel.getBody().getArgumentTypes(),
+                        [](Type type) { return llvm::isa<NamedTensorType>(type); });
+}
+
+bool penstock::pipe::isDense(KernelOp kernel, int64_t number) {
+  auto schedule = kernel.getSchedule();
+  auto dense = schedule ? schedule->getAs<DenseI64ArrayAttr>("dense") : DenseI64ArrayAttr();
+  return dense && llvm::is_contained(dense.asArrayRef(), number);
+}
+
+/// Returns whether `value` names tensors of several axes, all of known extents but the first.
+static bool mayBeDense(KernelOp kernel, Attribute value) {
+  auto numbers = llvm::dyn_cast<DenseI64ArrayAttr>(value);
+  if (!numbers || numbers.empty())
+    return false;
+  auto inputs = kernel.getBody().getArgumentTypes();
+  SmallVector<Type> types(inputs.begin(), inputs.begin() + inputsOf(kernel));
+  llvm::append_range(types, kernel.getBody().front().getTerminator()->getOperandTypes());
+  int64_t last = -1;
+  for (int64_t number : numbers.asArrayRef()) {
+    if (number <= last || number >= static_cast<int64_t>(types.size()))
+      return false;
+    last = number;
+    auto axes = llvm::cast<NamedTensorType>(types[static_cast<size_t>(number)]).getAxes();
+    if (axes.size() < 2 ||
+        !llvm::all_of(axes.drop_front(), [](const Axis &axis) { return axis.isStatic(); }))
+      return false;
+  }
   return true;
 }
 
@@ -146,6 +176,10 @@ static LogicalResult verifySchedule(KernelOp kernel, DictionaryAttr schedule) {
       if (!rows || !number(value, 1, rows->extent - 1, 1))
         return refuse("a tile has fewer rows than the kernel goes through, whose ops treat each "
                       "row alone, as i64");
+    } else if (name == "dense") { // C28
+      if (!mayBeDense(kernel, value))
+        return refuse("it has tensors of several axes, all but the first of known extents: their "
+                      "numbers, inputs before outputs, ascending, as array<i64>");
     } else if (name == "together") { // C27
       if (!areGroups(kernel, value))
         return refuse("it has groups of two or more outputs that are computed there, with the same "
@@ -154,8 +188,8 @@ static LogicalResult verifySchedule(KernelOp kernel, DictionaryAttr schedule) {
     } else {
       return kernel.emitOpError() << "has a schedule with `" << name
                                   << "`; known are `level`, `streaming`, `reciprocals`, "
-                                     "`row_tile`, `together`, `mapping`, `threads`, "
-                                     "`resident`, `tile`, `rows` and `copied`";
+                                     "`row_tile`, `dense`, `together`, `mapping`, "
+                                     "`threads`, `resident`, `tile`, `rows` and `copied`";
     }
   }
   if (schedule.contains("mapping") != schedule.contains("threads")) // C2

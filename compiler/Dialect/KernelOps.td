@@ -91,6 +91,9 @@ def Pipe_KernelOp : Pipe_Op<"kernel", [Pipe_OfClass<"other">, IsolatedFromAbove,
     - (C27) on a CPU, a schedule may have `together`: groups of two or more outputs, by their ascending numbers,
       which the same loops store. They are computed there, along the same axes, of known extents, by the same loops
       without `across`.
+    - (C28) on a CPU, a schedule may have `dense`: numbers of the kernel's tensors, inputs before outputs, ascending, that
+      have more than one axis, all but the first of known extents: wherever the kernel is launched, rows along
+      the first axis follow each other without a gap.
 
     Example:
 

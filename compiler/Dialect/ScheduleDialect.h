@@ -41,6 +41,13 @@ void setLoops(mlir::Operation *op, llvm::StringRef name, llvm::ArrayRef<mlir::At
 /// `loops` and `copies` inside of a kernel name axes that are there.
 mlir::LogicalResult verifyLoops(KernelOp kernel);
 
+//===--- tensors of a kernel (KernelOps.cpp) --------------------------------------------===//
+
+/// How many of a kernel's tensors are inputs: they are its first arguments.
+int64_t inputsOf(KernelOp kernel);
+/// Returns whether the schedule has the tensor `number`, inputs before outputs, in `dense`.
+bool isDense(KernelOp kernel, int64_t number);
+
 //===--- reductions (ReductionSchedule.cpp) ---------------------------------------------===//
 
 /// Elements for each result of which code is written for each, at most.

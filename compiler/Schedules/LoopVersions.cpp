@@ -91,8 +91,9 @@ static bool hasStride(ViewOp view) {
 static bool hasOuterStride(Value tensor, int64_t along, const StoredValues &stored) {
   auto inputs = penstock::analysis::inputsAlongOuterAxis(
       tensor, along, [&](Value value) { return stored.inMemory.contains(value); });
-  return llvm::any_of(inputs, [](Value input) {
-    return penstock::analysis::denseOuterStep(tensorOf(input)).value_or(1) > 1;
+  return llvm::any_of(inputs, [&](Value input) {
+    return !stored.strides.at(input)[0] &&
+           penstock::analysis::denseOuterStep(tensorOf(input)).value_or(1) > 1;
   });
 }
 

@@ -103,6 +103,62 @@ static bool streamsOutputs(KernelOp kernel, ModuleOp module) {
   return any;
 }
 
+/// Rows of so few elements are gone through as one: longer ones fill vectors by themselves.
+static constexpr int64_t mostOfShortRow = 64;
+
+static bool isOfShortRows(NamedTensorType type) {
+  if (type.getRank() < 2)
+    return false;
+  int64_t elements = 1;
+  for (const Axis &axis : type.getAxes().drop_front()) {
+    if (!axis.isStatic() || axis.extent > mostOfShortRow)
+      return false;
+    elements *= axis.extent;
+  }
+  return elements > 0 && elements <= mostOfShortRow;
+}
+
+static bool isInBatchOrder(KernelOp kernel, int64_t output) {
+  auto outside = kernel->getAttrOfType<DenseI64ArrayAttr>("outside_n");
+  return !outside || outside[output] == 0;
+}
+
+/// The tensors of short rows that are dense wherever the kernel is launched: columns of tables,
+/// what kernels make, media without a layout of their own (Medium.h), and outputs. Rows of
+/// pictures, and what is taken of other samples, may have gaps between them.
+static SmallVector<int64_t> denseTensors(KernelOp kernel, ModuleOp module) {
+  SmallVector<LaunchOp> launches;
+  module.walk([&](LaunchOp launch) {
+    if (launch.getKernel() == kernel.getSymName())
+      launches.push_back(launch);
+  });
+  if (launches.empty())
+    return {};
+  auto isDenseInput = [&](Value tensor) {
+    if (auto launch = tensor.getDefiningOp<LaunchOp>())
+      return isInBatchOrder(module.lookupSymbol<KernelOp>(launch.getKernel()),
+                            llvm::cast<OpResult>(tensor).getResultNumber());
+    if (auto decode = tensor.getDefiningOp<DecodeOp>())
+      return decode.getMedia() != "image" && decode.getMedia() != "video";
+    return tensor.getDefiningOp<FieldOp>() != nullptr;
+  };
+  SmallVector<int64_t> dense;
+  const int64_t inputs = inputsOf(kernel);
+  for (int64_t number = 0; number < inputs; ++number) {
+    const auto place = static_cast<unsigned>(number);
+    if (isOfShortRows(llvm::cast<NamedTensorType>(kernel.getBody().getArgument(place).getType())) &&
+        llvm::all_of(launches,
+                     [&](LaunchOp launch) { return isDenseInput(launch.getTensors()[place]); }))
+      dense.push_back(number);
+  }
+  for (auto [number, type] :
+       llvm::enumerate(kernel.getBody().front().getTerminator()->getOperandTypes()))
+    if (isOfShortRows(llvm::cast<NamedTensorType>(type)) &&
+        isInBatchOrder(kernel, static_cast<int64_t>(number)))
+      dense.push_back(inputs + static_cast<int64_t>(number));
+  return dense;
+}
+
 namespace {
 struct ScheduleCpuPass : penstock::schedules::impl::ScheduleCpuBase<ScheduleCpuPass> {
   using ScheduleCpuBase::ScheduleCpuBase;
@@ -142,6 +198,11 @@ struct ScheduleCpuPass : penstock::schedules::impl::ScheduleCpuBase<ScheduleCpuP
 
   void schedule(KernelOp kernel) {
     Builder builder(&getContext());
+    NamedAttrList chosen;
+    chosen.set("level", builder.getI64IntegerAttr(level));
+    if (auto dense = denseTensors(kernel, getOperation()); !dense.empty())
+      chosen.set("dense", builder.getDenseI64ArrayAttr(dense));
+    kernel.setScheduleAttr(chosen.getDictionary(&getContext()));
     for (ReduceOp rows : separateReductions(kernel)) {
       addRemark(rows, "schedule-cpu",
                 "is computed first, for whole columns: pieces side by side share it");
@@ -177,8 +238,6 @@ struct ScheduleCpuPass : penstock::schedules::impl::ScheduleCpuBase<ScheduleCpuP
         markInline(op);
     });
     keepCheapMapsApart(kernel);
-    NamedAttrList chosen;
-    chosen.set("level", builder.getI64IntegerAttr(level));
     if (auto tile = rowTileOf(kernel)) {
       chosen.set("row_tile", builder.getI64IntegerAttr(*tile));
       addRemark(kernel, "schedule-cpu",

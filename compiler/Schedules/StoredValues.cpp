@@ -8,18 +8,16 @@ using namespace penstock::pipe;
 using namespace penstock::schedules;
 
 void StoredValues::addArguments(KernelOp kernel) {
-  for (BlockArgument argument : kernel.getBody().getArguments())
-    if (auto type = llvm::dyn_cast<NamedTensorType>(argument.getType()))
-      add(argument, penstock::analysis::argumentStrides(type, 0));
+  for (auto [number, argument] : llvm::enumerate(kernel.getBody().getArguments()))
+    if (llvm::isa<NamedTensorType>(argument.getType()))
+      add(argument, penstock::analysis::inputStrides(kernel, static_cast<int64_t>(number)));
 }
 
 void StoredValues::addWhole(KernelOp kernel, Value value, bool aligned) {
   NamedTensorType type = tensorOf(value);
-  auto outside = kernel->getAttrOfType<DenseI64ArrayAttr>("outside_n");
   for (OpOperand &output : kernel.getBody().front().getTerminator()->getOpOperands())
     if (output.get() == value)
-      return add(value, penstock::analysis::argumentStrides(
-                            type, outside ? outside[output.getOperandNumber()] : 0));
+      return add(value, penstock::analysis::outputStrides(kernel, output.getOperandNumber()));
   add(value, aligned && type.isStatic() && type.getRank() > 1
                  ? penstock::analysis::roomOf(type).strides
                  : penstock::analysis::denseStrides(type));

@@ -27,8 +27,8 @@ extern "C" {
 #define PST_MAX_TENSOR_BYTES (INT64_C(1) << 40)
 
 /* A tensor argument. Strides are in bytes. Code is made for tensors that are
- * dense but for the outermost axis, or in outputs for the axes outside of n:
- * the strides of the others are not read.
+ * dense but for the outermost axis (with it, where the kernel's schedule says
+ * `dense`), or in outputs for the axes outside of n: other strides are not read.
  *
  * `data` is the address of the element with index 0 on every axis. Of a decoded
  * image only the requested region has values; elements outside may be read, but

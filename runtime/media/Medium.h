@@ -83,7 +83,8 @@ class Medium {
 public:
   virtual ~Medium() = default;
 
-  /// Returns the layout of a request's result; nothing if 64 bits are too few.
+  /// Returns the layout of a request's result; nothing if 64 bits are too few. Kernels rely on the
+  /// dense one for all media but images and videos (ScheduleCpu.cpp).
   virtual std::optional<MediumLayout> layout(const MediumRequest &request) const {
     return denseLayout(request);
   }

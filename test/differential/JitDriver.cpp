@@ -30,6 +30,10 @@ JitKernels::JitKernels(mlir::ModuleOp module, const codegen::Target &target, Rem
   mlir::LogicalResult scheduled = toSchedule.run(*own);
   if (forced && mlir::succeeded(scheduled))
     forceLoops(*own);
+  for (auto kernel : own->getOps<pipe::KernelOp>())
+    if (auto schedule = kernel.getSchedule())
+      if (auto numbers = schedule->getAs<mlir::DenseI64ArrayAttr>("dense"))
+        dense[kernel.getSymName().str()] = numbers.asArrayRef().vec();
   if (mlir::failed(scheduled) || mlir::failed(toLoops.run(*own))) {
     if (failed.empty())
       failed = "no loops, without a reason";
@@ -75,8 +79,11 @@ std::optional<Failure> JitKernels::run(const std::string &kernel,
                                        std::vector<int64_t> &scalars) const {
   KernelCall call{.kernel = kernel, .tensors = {}, .scalars = scalars, .scratchBytes = 0};
   std::vector<pst_tensor> shapes;
+  const auto found = dense.find(kernel);
+  const auto reliedOn = found == dense.end() ? std::vector<int64_t>() : found->second;
   auto add = [&](const Tensor &tensor, bool isOutput) {
-    call.tensors.push_back({tensor.extents, bytesOf(tensor.type), tensor.bytes, isOutput});
+    call.tensors.push_back({tensor.extents, bytesOf(tensor.type), tensor.bytes, isOutput,
+                            llvm::is_contained(reliedOn, call.tensors.size())});
     shapes.push_back(shapeOf(tensor));
   };
   for (const Tensor *input : inputs)

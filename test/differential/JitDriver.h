@@ -36,7 +36,8 @@ private:
   std::shared_ptr<const runtime::Image> image; // where it runs here
   RemoteMachine *remote;
   std::map<std::string, Scratch> scratch;
-  std::vector<std::string> messages; // of checks, from id 1
+  std::map<std::string, std::vector<int64_t>> dense; // tensors that a kernel relies on
+  std::vector<std::string> messages;                 // of checks, from id 1
   std::string failed;
 };
 

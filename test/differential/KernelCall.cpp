@@ -21,7 +21,8 @@ static pst_tensor viewOf(const KernelTensor &tensor) {
 }
 
 /// Puts an input into memory. The outermost axis may have gaps, as in a decoded region: inputs
-/// whose extents and place among the others add up to an odd number have.
+/// whose extents and place among the others add up to an odd number have, where the kernel lets
+/// them.
 static void place(const KernelTensor &tensor, size_t number, std::vector<Guarded> &buffers,
                   std::vector<pst_tensor> &views) {
   pst_tensor view = viewOf(tensor);
@@ -29,7 +30,7 @@ static void place(const KernelTensor &tensor, size_t number, std::vector<Guarded
   int64_t sum = static_cast<int64_t>(number);
   for (int64_t extent : tensor.extents)
     sum += extent;
-  const bool hasGaps = sum % 2 && tensor.extents.size() > 1 && size > 0;
+  const bool hasGaps = !tensor.isDense && sum % 2 && tensor.extents.size() > 1 && size > 0;
   const size_t row = hasGaps ? static_cast<size_t>(view.stride[0]) : size,
                gap = hasGaps ? static_cast<size_t>(tensor.elementBytes) : 0;
   const size_t rows = row ? size / row : 0;
@@ -146,6 +147,7 @@ void write(MessageWriter &to, const KernelCall &call) {
     to.number(tensor.elementBytes);
     to.bytes(tensor.bytes);
     to.number(tensor.isOutput);
+    to.number(tensor.isDense);
   }
   to.numbers(call.scalars);
   to.number(call.scratchBytes);
@@ -160,6 +162,7 @@ KernelCall readCall(MessageReader &from) {
     tensor.elementBytes = from.number();
     tensor.bytes = from.bytes();
     tensor.isOutput = from.number() != 0;
+    tensor.isDense = from.number() != 0;
   }
   call.scalars = from.numbers();
   call.scratchBytes = from.number();

@@ -17,6 +17,7 @@ struct KernelTensor {
   int64_t elementBytes;
   std::vector<uint8_t> bytes; ///< of an input; of an output, as many are made
   bool isOutput;
+  bool isDense = false; ///< the kernel relies on it
 };
 
 struct KernelCall {

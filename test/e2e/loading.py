@@ -19,10 +19,10 @@ class Loading(ToolTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         return set(re.findall(r"calling init: \S*/lib(penstock|penstock-compiler|MLIR|LLVM)\.so", done.stderr))
 
-    def test_a_program_from_the_cache_loads_neither_mlir_nor_llvm(self):
+    def test_a_program_from_the_cache_loads_no_compiler(self):
         make_folder(self.data, per_class=10)
         cold = self.libraries(*self.imagenet("--batches", "1"))
-        self.assertEqual(cold, {"penstock", "penstock-compiler", "MLIR", "LLVM"})
+        self.assertEqual(cold, {"penstock", "penstock-compiler"})  # which has MLIR and LLVM in it
         warm = self.libraries(*self.imagenet("--batches", "1"))
         self.assertEqual(warm, {"penstock"})
 

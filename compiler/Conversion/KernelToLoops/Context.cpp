@@ -69,7 +69,7 @@ const Buffer *Site::buffer(Value tensor) const {
 }
 
 static Buffer argumentBuffer(const Site &site, int64_t number, NamedTensorType type,
-                             int64_t outsideBatch = 0);
+                             penstock::analysis::Strides known);
 
 //===--- arguments ---------------------------------------------------------------===//
 
@@ -90,16 +90,18 @@ void penstock::conversion::unpackArguments(const Site &site) {
   int64_t tensor = 0, number = 0;
   for (BlockArgument argument : ctx.kernel.getBody().getArguments()) {
     if (auto type = llvm::dyn_cast<NamedTensorType>(argument.getType())) {
-      ctx.buffers[argument] = argumentBuffer(site, tensor++, type);
+      ctx.buffers[argument] =
+          argumentBuffer(site, tensor, type, penstock::analysis::inputStrides(ctx.kernel, tensor));
+      ++tensor;
       ctx.buffers[argument].constant = true;
     } else
       ctx.scalars[argument] = scalarFromSlot(site, slotAddress(site, number++), argument.getType());
   }
-  auto outside = ctx.kernel->getAttrOfType<DenseI64ArrayAttr>("outside_n");
   for (auto [place, value] :
        llvm::enumerate(ctx.kernel.getBody().front().getTerminator()->getOperands())) {
-    Buffer output = argumentBuffer(site, tensor++, llvm::cast<NamedTensorType>(value.getType()),
-                                   outside ? outside[place] : 0);
+    Buffer output =
+        argumentBuffer(site, tensor++, llvm::cast<NamedTensorType>(value.getType()),
+                       penstock::analysis::outputStrides(ctx.kernel, static_cast<int64_t>(place)));
     output.written = rangeOfType(output.element);
     output.written->quiet = true;
     ctx.outputs.push_back(output);
@@ -124,13 +126,13 @@ LaneValue penstock::conversion::scalarFromSlot(const Site &site, Value address, 
 }
 
 static Buffer argumentBuffer(const Site &site, int64_t number, NamedTensorType type,
-                             int64_t outsideBatch) {
+                             penstock::analysis::Strides known) {
   auto [ctx, b, l, m] = site.parts();
   Value base = m.address(ctx.tensors, l.i64(number * static_cast<int64_t>(sizeof(pst_tensor))));
   Buffer buffer;
   buffer.element = type.getElementType();
   buffer.pointer = m.loadPlain(LLVM::LLVMPointerType::get(b.getContext()), base);
-  buffer.known = penstock::analysis::argumentStrides(type, outsideBatch);
+  buffer.known = std::move(known);
   for (int64_t axis = 0; axis < type.getRank(); ++axis) {
     if (buffer.known[axis]) {
       buffer.strides.push_back(l.i64(*buffer.known[axis]));

@@ -260,6 +260,13 @@ std::optional<Val> Expressions::callByField(const dsl::Name &name,
       taken = any = true;
       break;
     }
+    if (!taken && given[0].value.is(Kind::Record)) { // goes to its fields in turn
+      draws.ordinals = before;
+      if (auto moved = callByField(name, fns, given)) {
+        result.parts[i] = *moved;
+        taken = any = true;
+      }
+    }
     if (!taken && holdsPositions(result.parts[i])) {
       auto report = error(name.range, quote(name.text) + " cannot move the field " +
                                           quote(result.names[i]) + ", which holds positions");

@@ -189,7 +189,7 @@ pipe.kernel @k "pixels" schedule {mapping = "grid", threads = 64 : i64, resident
 
 // -----
 
-// expected-error @below {{has a schedule with `lanes`; known are `level`, `streaming`, `reciprocals`, `row_tile`, `together`, `mapping`, `threads`, `resident`, `tile`, `rows` and `copied`}}
+// expected-error @below {{has a schedule with `lanes`; known are `level`, `streaming`, `reciprocals`, `row_tile`, `dense`, `together`, `mapping`, `threads`, `resident`, `tile`, `rows` and `copied`}}
 pipe.kernel @k "pixels" schedule {lanes = 16 : i64} {
 ^bb0(%x: !pipe.tensor<u8[w=4]>):
   pipe.return %x : !pipe.tensor<u8[w=4]>
@@ -408,4 +408,49 @@ pipe.kernel @k "pixels" schedule {level = 3 : i64, together = 0 : i64} {
   %0 = pipe.cast value %x {loops = #schedule.loops<along = "w", lanes = 32, tail = overlap>} : !pipe.tensor<u8[w=40]> -> !pipe.tensor<f32[w=40]>
   %1 = pipe.cast value %x {loops = #schedule.loops<along = "w", lanes = 32, tail = overlap>} : !pipe.tensor<u8[w=40]> -> !pipe.tensor<i32[w=40]>
   pipe.return %0, %1 : !pipe.tensor<f32[w=40]>, !pipe.tensor<i32[w=40]>
+}
+
+// -----
+
+// kernel, C28.
+// expected-error @below {{has the schedule `dense = array<i64: 0>`; it has tensors of several axes, all but the first of known extents: their numbers, inputs before outputs, ascending, as array<i64>}}
+pipe.kernel @k "pixels" schedule {dense = array<i64: 0>, level = 3 : i64} {
+^bb0(%x: !pipe.tensor<u8[w=40]>, %y: !pipe.tensor<u8[h=2, w=40]>):
+  pipe.return %y : !pipe.tensor<u8[h=2, w=40]>
+}
+
+// -----
+
+// kernel, C28.
+// expected-error @below {{has the schedule `dense = array<i64: 0>`; it has tensors of several axes}}
+pipe.kernel @k "pixels" schedule {dense = array<i64: 0>, level = 3 : i64} {
+^bb0(%x: !pipe.tensor<u8[h=2, w=?]>):
+  pipe.return %x : !pipe.tensor<u8[h=2, w=?]>
+}
+
+// -----
+
+// kernel, C28.
+// expected-error @below {{has the schedule `dense = array<i64: 1, 0>`; it has tensors of several axes}}
+pipe.kernel @k "pixels" schedule {dense = array<i64: 1, 0>, level = 3 : i64} {
+^bb0(%x: !pipe.tensor<u8[h=2, w=40]>, %y: !pipe.tensor<u8[h=2, w=40]>):
+  pipe.return %y : !pipe.tensor<u8[h=2, w=40]>
+}
+
+// -----
+
+// kernel, C28.
+// expected-error @below {{has the schedule `dense = array<i64: 2>`; it has tensors of several axes}}
+pipe.kernel @k "pixels" schedule {dense = array<i64: 2>, level = 3 : i64} {
+^bb0(%x: !pipe.tensor<u8[h=2, w=40]>):
+  pipe.return %x : !pipe.tensor<u8[h=2, w=40]>
+}
+
+// -----
+
+// kernel, C28.
+// expected-error @below {{has the schedule `dense = 0 : i64`; it has tensors of several axes}}
+pipe.kernel @k "pixels" schedule {dense = 0 : i64, level = 3 : i64} {
+^bb0(%x: !pipe.tensor<u8[h=2, w=40]>):
+  pipe.return %x : !pipe.tensor<u8[h=2, w=40]>
 }

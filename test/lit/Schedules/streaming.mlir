@@ -6,7 +6,7 @@
 
 // 2,048 samples of 1 KiB: no cache of a core holds two such batches. Stores are
 // whole registers at their alignment.
-// CHECK: pipe.kernel @k0 "pixels" schedule {level = 4 : i64, streaming}
+// CHECK: pipe.kernel @k0 "pixels" schedule {dense = array<i64: 0, 1>, level = 4 : i64, streaming}
 // LOOPS-LABEL: func.func @k0
 // LOOPS: llvm.store {{.*}} {alignment = 64 : i64, nontemporal} : vector<16xf32>
 // LOOPS: else
@@ -36,7 +36,7 @@ pipe.pipeline @large seed 0 substitute 0.0 {
 // -----
 
 // One sample less than that stays in the caches.
-// CHECK: pipe.kernel @k0 "pixels" schedule {level = 4 : i64}
+// CHECK: pipe.kernel @k0 "pixels" schedule {dense = array<i64: 0, 1>, level = 4 : i64}
 // LOOPS-LABEL: func.func @k0
 // LOOPS-NOT: nontemporal
 pipe.kernel @k0 "pixels" {

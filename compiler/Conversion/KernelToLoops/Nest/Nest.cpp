@@ -280,39 +280,44 @@ static bool storeRun(const Site &site, ArrayRef<Stored> all, LoopShape shape, Va
   auto [ctx, b, l, m] = site.parts();
   NamedTensorType type = all.front().axes();
   const int64_t rank = type.getRank();
-  if (shape.lanes == 1 || all.front().to.streaming || rank < 3 || !type.getAxes().back().isStatic())
+  if (shape.lanes == 1 || all.front().to.streaming || rank < 2 || !type.getAxes().back().isStatic())
     return false;
   // Planes that are made side by side share what they read.
   const int64_t last = type.getAxes().back().extent;
   if (last >= shape.lanes && (last % shape.lanes == 0 || shape.unrollAxis >= 0))
     return false;
-  // The first one is the caller's to cut into bands.
-  int64_t inRun = rank - 1;
+  int64_t inRun = rank;
   for (const auto &[tensor, to] : all)
     inRun = std::min({inRun, axesInRun(site, tensor), axesInRun(typeOf(tensor), to)});
+  // The outermost axis is the caller's to cut into bands: of whole rows.
+  const bool isAll = inRun == rank && inRun > 0;
   int64_t size = 1;
-  for (const Axis &axis : type.getAxes().take_back(inRun))
+  for (const Axis &axis : type.getAxes().drop_front(isAll ? 1 : rank - inRun))
     size *= axis.extent;
-  if (inRun < 2 || size < shape.lanes)
+  if (!isAll && (inRun < 2 || size < shape.lanes))
     return false;
   SmallVector<Index> at(rank, m.constant(0));
-  std::function<void(int64_t)> nest = [&](int64_t axis) {
-    if (axis < rank - inRun) {
-      forLoop(site, axis == 0 ? low : l.i64(0),
-              axis == 0 ? high : extent(site, all.front().tensor, axis), 1, [&](Value i) {
-                at[axis] = m.uniform(i);
-                nest(axis + 1);
-              });
-      return;
-    }
+  auto along = [&](Value from, Value end) {
     overLanes(
-        site, l.i64(0), l.i64(size), shape.lanes,
+        site, from, end, shape.lanes,
         [&](const Site &lanes, Index index) {
           at.back() = index;
           storeLanes(lanes, all, {rank - 1, -1, shape.lanes}, at);
         },
-        shape.tail);
+        isAll ? Tail::overlap : shape.tail);
   };
-  nest(0);
+  std::function<void(int64_t)> nest = [&](int64_t axis) {
+    if (axis == rank - inRun)
+      return along(l.i64(0), l.i64(size));
+    forLoop(site, axis == 0 ? low : l.i64(0),
+            axis == 0 ? high : extent(site, all.front().tensor, axis), 1, [&](Value i) {
+              at[axis] = m.uniform(i);
+              nest(axis + 1);
+            });
+  };
+  if (isAll)
+    along(l.mul(low, l.i64(size)), l.mul(high, l.i64(size)));
+  else
+    nest(0);
   return true;
 }
