@@ -20,15 +20,16 @@ protected:
   }
 };
 
-template <typename T> std::vector<T> values(int64_t count) {
+template <typename T> std::vector<T> elementsOf(int64_t count) {
   std::vector<T> all(static_cast<size_t>(count));
   for (size_t i = 0; i < all.size(); ++i)
     all[i] = T(i * 37 % 101);
   return all;
 }
 
-template <typename T> void inBands(test::JitModule &code, int64_t rows, int64_t k, bool isOpen) {
-  std::vector<T> x = values<T>(rows * k);
+template <typename T>
+void addsOneInBands(test::JitModule &code, int64_t rows, int64_t k, bool isOpen) {
+  std::vector<T> x = elementsOf<T>(rows * k);
   for (const auto &[low, high] :
        {std::pair<int64_t, int64_t>{0, rows}, {0, 3}, {3, rows}, {5, 6}}) {
     std::vector<T> y(x.size() + 40, T(7));
@@ -62,11 +63,11 @@ TEST_P(Dense, RowsAreOneRun) {
         for (const int64_t rows :
              isOpen ? std::vector<int64_t>{6, 50, 1000} : std::vector<int64_t>{50})
           if (scalar == "u8")
-            inBands<uint8_t>(*code, rows, k, isOpen);
+            addsOneInBands<uint8_t>(*code, rows, k, isOpen);
           else if (scalar == "f32")
-            inBands<float>(*code, rows, k, isOpen);
+            addsOneInBands<float>(*code, rows, k, isOpen);
           else
-            inBands<double>(*code, rows, k, isOpen);
+            addsOneInBands<double>(*code, rows, k, isOpen);
       }
 }
 
