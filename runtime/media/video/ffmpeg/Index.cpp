@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <numeric>
 
 extern "C" {
 #include <libavutil/display.h>
@@ -16,7 +15,7 @@ namespace penstock::video {
 
 namespace {
 
-constexpr char magic[8] = {'P', 'S', 'T', 'K', 'V', 'I', 'D', '2'};
+constexpr char magic[8] = {'P', 'S', 'T', 'K', 'V', 'I', 'D', '3'};
 constexpr uint32_t maxPackets = 1u << 27;
 
 /// The numbers of the parameters that decoders look at.
@@ -63,6 +62,36 @@ uint8_t flagsOf(const AVPacket &packet, const Picture &picture) {
   put(picture.isSecondField, Packet::SecondField);
   return flags;
 }
+
+/// Whether packets come in an order that fits their times. Of files that were put together, the
+/// second part's may begin anew: then frames come out as their packets lie, whatever the times.
+class TimesInOrder {
+public:
+  explicit TimesInOrder(AVCodecID codec) {
+    const AVCodecDescriptor *known = avcodec_descriptor_get(codec);
+    mayReorder = known && known->props & AV_CODEC_PROP_REORDER;
+  }
+  /// Takes the next packet in decoding order that is not a second field.
+  void take(const AVPacket &packet, const Picture &picture) {
+    if (packet.dts != AV_NOPTS_VALUE) {
+      goesBack |= packet.dts < decoded;
+      decoded = packet.dts;
+    }
+    if (packet.pts == AV_NOPTS_VALUE)
+      return;
+    if (!mayReorder || picture.isBehindAll)
+      floor = latest;
+    isWrong |= packet.pts < floor;
+    latest = std::max(latest, packet.pts);
+  }
+  /// `hasFields`: the demuxer guesses when a field that has a packet of its own is decoded.
+  bool areRight(bool hasFields) const { return !isWrong && (hasFields || !goesBack); }
+
+private:
+  bool mayReorder = false, isWrong = false, goesBack = false;
+  int64_t decoded = INT64_MIN, latest = INT64_MIN;
+  int64_t floor = INT64_MIN; // all later pictures are shown behind it
+};
 
 /// The most that frames may take while an index is made.
 struct Allowance {
@@ -151,6 +180,8 @@ void Index::readPackets(Input &input, const pst_video_bytes &file) {
   const std::unique_ptr<PictureReader> pictures = readerFor(*parameters);
   leavesOut = pictures->skips();
   bool needsAll = false;
+  TimesInOrder inOrder(parameters->codec_id);
+  bool hasFields = false;
   int64_t reference = INT64_MAX; // the time of the last picture that is not between others
   while (input.next(*packet)) {
     if (packets.size() == maxPackets)
@@ -165,10 +196,14 @@ void Index::readPackets(Input &input, const pst_video_bytes &file) {
     one.flags = flagsOf(*packet, picture);
     if (picture.isBehindHalf && !packets.empty())
       packets.back().flags |= Packet::Damaged;
-    if (one.flags & Packet::SecondField)
+    if (one.flags & Packet::SecondField) {
       one.pts = packets.back().pts;
-    else if (!(one.flags & Packet::Discard))
-      times.push_back(one.pts);
+      hasFields = true;
+    } else {
+      inOrder.take(*packet, picture);
+      if (!(one.flags & Packet::Discard))
+        times.push_back(one.pts);
+    }
     if (one.pts == AV_NOPTS_VALUE || picture.isPacked || (picture.isBetween && one.pts > reference))
       head.flags |= PST_VIDEO_SEQUENTIAL;
     if (!picture.isBetween)
@@ -177,7 +212,8 @@ void Index::readPackets(Input &input, const pst_video_bytes &file) {
     packets.push_back(one);
   }
   std::sort(times.begin(), times.end());
-  if (std::adjacent_find(times.begin(), times.end()) != times.end())
+  if (std::adjacent_find(times.begin(), times.end()) != times.end() ||
+      !inOrder.areRight(hasFields))
     head.flags |= PST_VIDEO_SEQUENTIAL;
   if (needsAll)
     for (Packet &one : packets)

@@ -108,8 +108,9 @@ int64_t Input::seek(void *self, int64_t offset, int whence) {
     return size;
   const int64_t base = whence == SEEK_CUR ? input.at : whence == SEEK_END ? size : 0;
   int64_t to = 0;
-  if (__builtin_add_overflow(base, offset, &to) || to < 0 || to > size)
+  if (__builtin_add_overflow(base, offset, &to) || to < 0)
     return AVERROR(EINVAL);
+  // Behind the end, too, as in files: demuxers then see that it ends, and look no further.
   return input.at = to;
 }
 

@@ -282,6 +282,7 @@ private:
       follow(now, picture);
     const bool isPoint = now.isIntra && now.recovery && now.recovery->frames == 0;
     if (!picture.isSecondField) {
+      picture.isBehindAll = now.isIdr;
       picture.isRecovery |= (now.isIdr && now.isIntra) || isPoint;
       picture.isStart = ((now.isIdr && now.isIntra) || (isPoint && now.recovery->isExact)) &&
                         (!sets.areOthers() || (now.hasSequence && now.hasPicture));
@@ -355,6 +356,7 @@ public:
         picture.isOdd |= layer < highest;
       }
     });
+    picture.isBehindAll = picture.isRecovery;
     picture.isStart = picture.isRecovery && (!sets.areOthers() || (has[0] && has[1] && has[2]));
     return picture;
   }

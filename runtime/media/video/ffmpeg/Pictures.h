@@ -33,6 +33,8 @@ struct Picture {
   bool isPacked = false;
   /// Shown before the last one that is not: times that say something else are wrong.
   bool isBetween = false;
+  /// Shown behind all that came before.
+  bool isBehindAll = false;
   /// FFmpeg's result depends on where decoding began: it must begin at the first packet.
   bool needsAll = false;
 };
