@@ -25,7 +25,8 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 SHRUNK = "weight-center-at-the-edge"  # the one that shrink.py repeats
 
 # The programs that a test of parity takes.
-PARITY = {"formats": ["test/parity/decode-image"], "library": ["test/parity/reference-sample"], "packets": ["test/parity/decode-sound"], "sound": ["test/parity/decode-sound"],
+PARITY = {"formats": ["test/parity/decode-image"], "joined": ["test/parity/decode-video", "test/parity/remux-video"],
+          "library": ["test/parity/reference-sample"], "packets": ["test/parity/decode-sound"], "sound": ["test/parity/decode-sound"],
           "unseen": ["tools/penstock/penstock", "test/parity/reference-sample"]}
 
 # Ninja's targets for the programs that tests of a kind start; shrink.py starts the first, too.

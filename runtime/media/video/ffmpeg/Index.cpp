@@ -212,8 +212,7 @@ void Index::readPackets(Input &input, const pst_video_bytes &file) {
     packets.push_back(one);
   }
   std::sort(times.begin(), times.end());
-  if (std::adjacent_find(times.begin(), times.end()) != times.end() ||
-      !inOrder.areRight(hasFields))
+  if (std::adjacent_find(times.begin(), times.end()) != times.end() || !inOrder.areRight(hasFields))
     head.flags |= PST_VIDEO_SEQUENTIAL;
   if (needsAll)
     for (Packet &one : packets)
