@@ -109,6 +109,13 @@ runtime::Result<runtime::ExternalTable> api::externalTable(const pst_external_ta
   result.length = given.length;
   result.anyThread = given.any_thread || !given.read;
   result.files = &files;
+  if (!given.read) {
+    auto &names = result.columns.emplace();
+    for (const Table::Bytes &column : table->bytes)
+      names.push_back(column.name);
+    for (const Table::Column &column : table->columns)
+      names.push_back(column.name);
+  }
   if (given.read || given.bytes_count || given.column_count)
     result.read = [table](int64_t number, runtime::ExternalRow &out) {
       return table->readRow(number, out);
@@ -124,6 +131,7 @@ static int64_t numberOf(const pst_row &row, const char *column) {
   for (size_t i = 0; i < columns.size(); ++i)
     if (row.row.isUsed(i) && columns[i].name == column)
       return int64_t(i);
+  row.row.noteOther(column);
   return -1;
 }
 

@@ -89,7 +89,18 @@ void ExternalRow::begin(const std::vector<ColumnInfo> &columns, const std::vecto
     field.path.clear();
   }
   name.clear();
+  strange.clear();
   status = {};
+}
+
+void ExternalRow::noteOther(std::string_view given) {
+  constexpr size_t longest = 200; // of what a message says
+  const std::string quoted = "`" + std::string(given) + "`";
+  if (strange.size() + quoted.size() > longest || strange.find(quoted) != std::string::npos ||
+      std::any_of(table->begin(), table->end(),
+                  [&](const ColumnInfo &column) { return column.name == given; }))
+    return;
+  strange += (strange.empty() ? "" : ", ") + quoted;
 }
 
 int64_t ExternalRow::clear(size_t limit) {
@@ -277,7 +288,8 @@ Status ExternalSource::read(int64_t row, ExternalRow &out, const volatile uint8_
   for (size_t i = 0; i < columns().size(); ++i)
     if (used[i] && out[i].kind == Kind::None)
       return Error{Code::InvalidArgument,
-                   "the caller gave nothing for column `" + columns()[i].name + "`"};
+                   "the caller gave nothing for column `" + columns()[i].name + "`" +
+                       (out.others().empty() ? "" : ", and gave " + out.others())};
   return {};
 }
 
@@ -328,6 +340,17 @@ openExternal(ExternalTable table, std::vector<ColumnInfo> columns, std::vector<b
                                             " rows; there are 0 to 2^48"};
   if (!table.read)
     return Error{Code::InvalidArgument, "nothing gives the rows of a table of the caller's"};
+  if (table.columns)
+    for (size_t i = 0; i < columns.size(); ++i) {
+      const auto &there = *table.columns;
+      if (!used[i] || std::find(there.begin(), there.end(), columns[i].name) != there.end())
+        continue;
+      std::string names;
+      for (const std::string &name : there)
+        names += (names.empty() ? "`" : ", `") + name + "`"; // there are some: they are all that it has
+      return Error{Code::InvalidArgument, "the caller's table has no column `" + columns[i].name +
+                                              "`; it has " + names};
+    }
   for (const ColumnInfo &column : columns) {
     bool good = column.isBlob() || (!column.isText() && sizeOf(column.type) > 0);
     good = good && column.dims.size() <= size_t(TensorView::maxRank);

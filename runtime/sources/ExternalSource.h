@@ -14,6 +14,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace penstock::runtime {
@@ -64,6 +65,11 @@ public:
   Status setTensor(size_t column, plan::DType type, std::span<const int64_t> extents,
                    const int64_t *strides, const uint8_t *data);
 
+  /// Remembers that the caller has something of a name that is no column, for messages.
+  void noteOther(std::string_view name);
+  /// Returns which those are, as "`a`, `b`"; empty where there are none.
+  const std::string &others() const { return strange; }
+
   /// The row's name in messages; empty: its number.
   std::string name;
   Status status; ///< of ExternalSource::read()
@@ -75,6 +81,7 @@ private:
   const std::vector<ColumnInfo> *table = nullptr;
   const std::vector<bool> *used = nullptr;
   std::vector<Field> fields;
+  std::string strange;
 };
 
 /// A table of the caller's.
@@ -83,6 +90,8 @@ struct ExternalTable {
   /// Fills the fields of row `row`. Called on threads that fetch (and on that of
   /// Session::sample()), for any row, in any order, as often as it is needed.
   std::function<Status(int64_t row, ExternalRow &out)> read;
+  /// The columns that all rows have, and no others; absent: that is seen row by row.
+  std::optional<std::vector<std::string>> columns;
   /// Calls may overlap; else one is made at a time.
   bool anyThread = false;
   /// Opens the files that rows name; null: they may name none. Must outlive the source.
@@ -111,7 +120,7 @@ private:
   mutable std::mutex one;       ///< of the calls
 };
 
-/// Errors: InvalidArgument where the length or a column cannot be.
+/// Errors: InvalidArgument where the length or a column cannot be, or a used one is not there.
 Result<std::unique_ptr<ExternalSource>>
 openExternal(ExternalTable table, std::vector<ColumnInfo> columns, std::vector<bool> used);
 

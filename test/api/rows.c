@@ -295,7 +295,7 @@ static void test_threads(void) {
 static void test_mistakes(void) {
   static const struct {
     const char *how, *reason;
-  } cases[] = {{"image", "the caller gave nothing for column `data`"},
+  } cases[] = {{"image", "the caller gave nothing for column `data`, and gave `x`"},
                {"fail", "the store is away"},
                {"result", "the caller's function returned 7"},
                {"range", "column `label` is u8, and the caller gave 256"},
@@ -361,6 +361,9 @@ static void expect_refused(const pst_program *program, const pst_external_table 
 }
 
 static void test_tables_that_do_not_fit(void) {
+  static const void *const places[4] = {"a", "b", "c", "d"};
+  static const int64_t sizes[4] = {1, 1, 1, 1};
+  static const pst_memory_bytes memory[2] = {{"data", places, sizes}, {"others", places, sizes}};
   pst_external_table tables[3];
   size_t i;
   memset(tables, 0, sizeof tables);
@@ -387,6 +390,10 @@ static void test_tables_that_do_not_fit(void) {
   tables[0].length = 4;
   tables[0].read = NULL;
   expect_refused(peers_program, tables, 1, "nothing gives the rows of a table of the caller's");
+  tables[0].bytes = memory;
+  tables[0].bytes_count = 2;
+  expect_refused(given_program, tables, 2,
+                 "the caller's table has no column `boxes`; it has `data`, `others`");
 }
 
 /* Rows that the caller chooses too, ranks, one sample alone, and going on elsewhere. */

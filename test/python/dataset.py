@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """`penstock.from_dataset`: data sets of Python's, and Hugging Face's Arrow tables, as rows of `external_source`."""
 import io
+import os
 import pathlib
+import sys
 import tempfile
 import threading
 import time
@@ -14,9 +16,11 @@ import numpy
 import penstock
 from PIL import Image
 
+# Not in Debian 12: scripts/setup fetches its wheel.
+sys.path.append(os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "penstock", "pyarrow"))
 try:
     import pyarrow
-except ImportError: # not in Debian 12
+except ImportError:
     pyarrow = None
 
 ROWS = 24
@@ -162,6 +166,7 @@ pipeline sounds() {
                  "TypeError: an image of mode F has no 8-bit pixels": lambda row: (Image.new("F", (12, 10)), row),
                  "TypeError: a number is expected in column `label`, not str": lambda row: (png(row), "three"),
                  "the caller gave nothing for column `label`": lambda row: {"data": png(row)},
+                 "the caller gave nothing for column `data`, and gave `image`, `name`": lambda row: {"image": png(row), "label": row, "name": "x"},
                  "OverflowError: 9223372036854775808 does not fit i64": lambda row: (png(row), 2 ** 63),
                  "column `label` is i64, and the caller gave the float 0.5": lambda row: (png(row), 0.5),
                  "not an image file": lambda row: (b"no image at all", row)}
@@ -353,6 +358,15 @@ pipeline lists() with on_error = substitute(100%) {
                 self.assertEqual(sum(batch.count for batch in loader), ROWS)
                 self.assertEqual(loader.bad_samples(), [])
             asked.assert_not_called()
+
+    def test_a_column_that_is_not_there_is_an_error_of_load(self):
+        with self.assertRaisesRegex(penstock.SessionError, "the caller's table has no column `data`; it has `image`, `label`$"):
+            load(penstock.from_dataset(Sized(arrow_dataset(self.table()), ROWS)))
+
+    def test_keys_that_an_item_does_not_have(self):
+        with load(penstock.from_dataset(Rows(lambda row: {"image": png(row), "label": row}), {"data": "img", "label": "label"})) as loader:
+            with self.assertRaisesRegex(penstock.SessionError, "KeyError: \"no 'img' for the column `data`, but 'image', 'label'\""):
+                list(loader)
 
     def test_a_row_without_an_image_is_bad(self):
         table = self.table(image=lambda values: pyarrow.array([None if row == 4 else value for row, value in enumerate(values)],

@@ -40,7 +40,8 @@ def from_dataset(ds: Any, columns: Sequence[str] | Mapping[str, Any] | None = No
     NumPy's or tensors without axes; arrays are NumPy's or tensors of the column's type.
 
     `ds[i]` must be the same whenever it is asked for: random augmentation belongs in the pipeline. It is called ahead, in any order,
-    in threads of the library. What it raises makes a bad sample with that message, as `on_error` of the pipeline says.
+    in threads of the library. What it raises makes a bad sample with that message, as `on_error` of the pipeline says; so does a column that
+    an item does not have.
 
     A data set of Hugging Face's `datasets`, without a transform or format of its own, is read from its Arrow tables: encoded images and numbers without
     Python for each row; lists, of their own element type, and numbers of which some are missing with it. Its columns have the data set's names (`columns={"data": "image"}` renames them)."""
@@ -111,6 +112,9 @@ class Table(_c.OfThisProcess):
                 return item.items()
             if not isinstance(columns, Mapping):
                 columns = {name: name for name in columns}
+            for name, key in columns.items():
+                if key not in item:
+                    raise KeyError(f"no {key!r} for the column `{name}`, but {', '.join(map(repr, item)) or 'nothing'}")
             return [(name, item[key]) for name, key in columns.items()]
         if isinstance(columns, Mapping):
             return [(name, item[key]) for name, key in columns.items()]
