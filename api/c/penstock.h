@@ -460,7 +460,8 @@ typedef enum pst_last {
 /* Asks which rows of the table the next batch of `epoch` has. Stores at most
  * `capacity` (the batch size) of them in `rows` and returns how many, in any order and
  * as often as wanted; 0: the epoch ends here; PST_ROWS_NOT_YET: the caller does not
- * know yet. Any other negative number makes pst_session_next() an error.
+ * know yet. Any other negative number makes pst_session_next() an error, once it has delivered
+ * all batches before; the call after that asks again.
  *
  * Called by pst_session_next() and pst_session_next_within(), on their thread, for as
  * many batches as are worked on ahead; for an epoch beyond the current one once the

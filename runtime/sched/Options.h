@@ -95,7 +95,8 @@ struct SessionOptions {
   bool callerOrders = false;
   /// If set, next() asks it for rows, on the thread that calls: stores the rows of one batch of
   /// `epoch` in `rows`, at most `capacity`. Returns their number; 0 at the end of the epoch;
-  /// rowsNotYet; any other negative number is an error.
+  /// rowsNotYet; any other negative number is an error of the next() behind the last batch that
+  /// is known, and it is asked again by the one after that.
   std::function<int64_t(uint32_t epoch, int64_t *rows, int64_t capacity)> nextRows;
   static constexpr int64_t rowsNotYet = -1;
   /// Rows that were asked for and not delivered are asked for again after restore(),

@@ -152,9 +152,8 @@ Result<Session::Taken> Session::nextWithin(int64_t timeoutNs) {
     if (!self.begun)
       self.beginHere();
   }
-  if (self.options.nextRows)
-    if (Status status = self.askRows(*this); !status)
-      return status.error();
+  if (self.options.nextRows && self.asking)
+    self.asking = self.askRows(*this);
   Finished finished;
   const BatchScheduler::State state = self.take(finished, timeoutNs);
   return self.count(state, std::move(finished), self.clock->nowNs() - begin);
@@ -194,6 +193,8 @@ Result<Session::Taken> Session::Impl::count(BatchScheduler::State state, Finishe
                                          "one, or raise the budget"
                                        : " batches are held: release one, or raise prefetch")};
   case BatchScheduler::State::NoRows:
+    if (!asking)
+      return std::exchange(asking, {}).error();
     return Taken{Taken::NoRows, nullptr};
   case BatchScheduler::State::Timeout:
   case BatchScheduler::State::HandedOver: // take() has gone on
@@ -321,6 +322,7 @@ Status Session::restore(std::string_view text) {
   impl->last.reset();
   impl->allowed.reset();
   impl->failure.clear();
+  impl->asking = {};
   if (impl->begun)
     impl->beginHere();
   return {};

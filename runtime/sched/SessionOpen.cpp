@@ -285,6 +285,7 @@ Status Session::start(uint32_t epoch, const std::vector<ParamValue> &params) {
   self.allowed.reset();
   self.place.asked.clear();
   self.failure.clear();
+  self.asking = {};
   if (self.begun)
     self.beginHere(true);
   return {};

@@ -347,9 +347,10 @@ openExternal(ExternalTable table, std::vector<ColumnInfo> columns, std::vector<b
         continue;
       std::string names;
       for (const std::string &name : there)
-        names += (names.empty() ? "`" : ", `") + name + "`"; // there are some: they are all that it has
-      return Error{Code::InvalidArgument, "the caller's table has no column `" + columns[i].name +
-                                              "`; it has " + names};
+        names +=
+            (names.empty() ? "`" : ", `") + name + "`"; // there are some: they are all that it has
+      return Error{Code::InvalidArgument,
+                   "the caller's table has no column `" + columns[i].name + "`; it has " + names};
     }
   for (const ColumnInfo &column : columns) {
     bool good = column.isBlob() || (!column.isText() && sizeOf(column.type) > 0);

@@ -409,11 +409,18 @@ class Epochs(unittest.TestCase):
             yield [1, 2]
             raise KeyError("mine")
         with numbers(rows=failing) as loader:
+            batches = iter(loader)
+            self.assertEqual(next(batches).rows, [1, 2])
             with self.assertRaisesRegex(KeyError, "mine"):
-                list(loader)
-        with numbers(rows=lambda epoch: [[]]) as loader:
-            with self.assertRaisesRegex(penstock.SessionError, "rows for a batch are 1 to 8, not 0"):
-                list(loader)
+                next(batches)
+        for wrong, reason in (([], "rows for a batch are 1 to 8, not 0"), (list(range(9)), "rows for a batch are 1 to 8, not 9"),
+                              ([10 ** 6], "row 1000000 of a table of")):
+            with numbers(rows=lambda epoch: [[5], [6], wrong, [7]]) as loader:
+                batches = iter(loader)
+                self.assertEqual([next(batches).rows, next(batches).rows], [[5], [6]])
+                with self.assertRaisesRegex(penstock.SessionError, reason):
+                    next(batches)
+                self.assertEqual([batch.rows for batch in batches], [[7]])
 
     def test_a_state_restores_what_is_left(self):
         with numbers() as loader:

@@ -94,7 +94,7 @@ def load(source: str | os.PathLike[str], *, pipeline: str | None = None, paramet
                      smaller batch for which the epoch's first rows come again, so that all ranks have as many
     rows             which rows come, in place of the pipeline's order: a function that for an epoch gives an iterable of
                      batches of row numbers, of at most the batch size each. It is asked for a few batches ahead, in
-                     the thread that waits
+                     the thread that waits; what it raises comes behind the batches before
     on_error         share of bad samples of this rank's epoch that may be substituted, rounded down, but one at least unless it is 0;
                      or "fail"; None: what the pipeline says
     allowed_folders  folders that links in the data may lead to, or one
@@ -406,6 +406,8 @@ class Loader(_c.OfThisProcess):
                     else:
                         self._due = due
                         status = _c.library.session_next_within(session, _LOOK_NS, byref(due))
+                        if self._asked is not None and self._asked.is_interrupted():
+                            self._asked.reraise()
                     if status == _c.OK:
                         break
                     if status == _c.END_OF_EPOCH:
@@ -666,6 +668,10 @@ class _Asked:
         raise raise_again
         yield []
 
+    def is_interrupted(self) -> bool:
+        """True where what was raised shall not wait for batches that were asked for before."""
+        return self.error is not None and not isinstance(self.error, Exception)
+
     def reraise(self) -> None:
         """Raises the exception that the function raised, if any, once."""
         if self.error is not None:
@@ -674,7 +680,7 @@ class _Asked:
 
     def _next(self, context: Any, epoch: int, rows: Any, capacity: int) -> int:
         if self.error is not None: # of a call that was interrupted before it told
-            return -2
+            return -2 if isinstance(self.error, Exception) else -1
         self.thread = threading.get_ident()
         try:
             if epoch not in self.batches:
@@ -696,7 +702,7 @@ class _Asked:
             self.error = error
             if getattr(self.batches.get(epoch), "gi_frame", error) is None: # a generator, which this has ended, and not the epoch
                 self.batches[epoch] = self._broken(epoch, error)
-            return -2
+            return -2 if isinstance(error, Exception) else -1 # what interrupts is not kept until all batches are there
         finally:
             self.thread = None
 

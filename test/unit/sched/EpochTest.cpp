@@ -428,6 +428,30 @@ TEST(GivenRows, AreNotKnownYetOrCannotBe) {
   EXPECT_EQ(epochs, (std::set<uint32_t>{0, 1}));
 }
 
+TEST(GivenRows, ThatFailLoseNoBatchBefore) {
+  MemoryTable table(10);
+  SessionOptions options = table.options();
+  options.prefetch = 3;
+  int calls = 0;
+  options.nextRows = [&](uint32_t, int64_t *rows, int64_t) -> int64_t {
+    rows[0] = ++calls;
+    return calls == 3 || calls == 6 ? -7 : 1;
+  };
+  auto session = memoryPipeline().open(options);
+  ASSERT_TRUE(session);
+  const auto next = [&] {
+    auto taken = (*session)->nextWithin(-1);
+    return !taken ? "error" : taken->batch ? std::to_string(taken->batch->rows()[0]) : "no batch";
+  };
+  for (const char *wanted : {"1", "2", "error", "4", "5", "error", "7", "8", "9"})
+    EXPECT_EQ(next(), wanted);
+  ASSERT_TRUE((*session)->start(1));
+  calls = 1;
+  EXPECT_EQ(next(), "2"); // and an error of what was asked for ahead, which nobody is told
+  ASSERT_TRUE((*session)->start(2));
+  EXPECT_EQ(next(), "4");
+}
+
 } // namespace
 
 } // namespace penstock::test
