@@ -111,15 +111,18 @@ class Commands(ToolTest):
         path = self.rows()
         for arguments in (["check", path], ["ops"], ["explain", path], ["run", path], ["compile", path, "--emit", "ast"],
                           ["--help"]):
-            for where, said in [(">/dev/full", ": No space left on device"), (">&-", ": Bad file descriptor"),
-                                ("| true", ": Broken pipe")]:
+            for where, said in [(">/dev/full", ": No space left on device"), (">&-", ": Bad file descriptor"), ("| true", "")]:
                 with self.subTest(arguments=arguments, where=where):
                     # A pipe has no reader when the writing begins: the shell waits for it.
                     script = 'sleep 0.05; "$0" "$@"; echo "code $?" >&2'
                     done = subprocess.run(["bash", "-c", f"({script}) {where}", self.tool, *arguments], text=True,
                                           capture_output=True, check=False)
-                    self.assertIn(f"penstock: error: cannot write to stdout{said}", done.stderr)
-                    self.assertIn("code 1\n", done.stderr)
+                    if said:
+                        self.assertIn(f"penstock: error: cannot write to stdout{said}", done.stderr)
+                        self.assertIn("code 1\n", done.stderr)
+                    else: # the reader has left, as `head` does: as other programs end there
+                        self.assertNotIn("penstock: error", done.stderr)
+                        self.assertIn("code 141\n", done.stderr)
 
     def test_a_text_comes_through_a_pipe_and_from_no_device(self):
         path = self.rows()

@@ -379,6 +379,25 @@ class Control(LanguageTest):
             numpy.testing.assert_array_equal(found["b"], found["x"] if label >= 3 else found["x"][:, ::-1])
         self.assertEqual(labels, {True, False})
 
+    def test_if_chooses_the_fields_of_records(self):
+        """By a number that pixels decide, and element by element."""
+        def chosen(condition, field):
+            return (f"(if {condition} then {{ low = f32(row.x) * 0.5, inside = {{ high = f32(row.x) + 1.0, count = 3 }} }} "
+                    f"else {{ low = f32(row.x), inside = {{ high = f32(row.x) * 2.0, count = 4 }} }}).{field}")
+        whole = "mean(f32(row.x) over [h, w, c]) > 120.0"
+        text = {"low": ("f32[n, h, w, c]", chosen(whole, "low")), "high": ("f32[n, h, w, c]", chosen("row.x > 120", "inside.high")),
+                "count": ("i64[n]", chosen(whole, "inside.count")), "x": ("u8[n, h, w, c]", "row.x")}
+        met = set()
+        for position in range(12):
+            found = self.scalars(text, position=position)
+            x = found["x"].astype(numpy.float32)
+            is_high = bool(x.mean(dtype=numpy.float64) > 120)
+            met.add(is_high)
+            numpy.testing.assert_array_equal(found["low"], x * 0.5 if is_high else x)
+            numpy.testing.assert_array_equal(found["high"], numpy.where(x > 120, x + 1, x * 2))
+            self.assertEqual(found["count"], 3 if is_high else 4)
+        self.assertEqual(met, {True, False})
+
     def test_an_if_has_one_type_however_early_it_is_decided(self):
         """Each pair of sides, under each operator, with a condition that is known when compiling and with one that is not."""
         whole, sides = ("7", "200"), ("row.label", "q", "f32(q)", "7", "200", "0.5", "-3")

@@ -28,6 +28,10 @@ int penstock::cli::finish(int exitCode) {
     (void)!write(STDOUT_FILENO, "\n", 1); // asks again why
   else if (std::fflush(stdout) == 0)
     return exitCode;
+  if (errno == EPIPE) { // `penstock ops | head`: the reader has what it wants
+    std::signal(SIGPIPE, SIG_DFL);
+    std::raise(SIGPIPE);
+  }
   std::fprintf(stderr, "penstock: error: cannot write to stdout%s%s\n", errno ? ": " : "",
                errno ? std::strerror(errno) : "");
   return exitCode == exitOk ? exitError : exitCode;

@@ -366,6 +366,22 @@ void Expressions::takeTypeOfOther(Val &taken, const dsl::Expr &other) {
   }
 }
 
+/// Where each element decides; of records, of each field.
+Val Expressions::chooseElements(const Val &condition, Val then, Val otherwise,
+                                dsl::SourceRange range) {
+  if (then.is(Kind::Record) && otherwise.is(Kind::Record) && then.names == otherwise.names) {
+    for (auto [field, other] : llvm::zip(then.parts, otherwise.parts))
+      field = chooseElements(condition, field, other, range);
+    return then;
+  }
+  mlir::Type type = unify("if", then, otherwise, range);
+  const bool untyped = then.untyped && otherwise.untyped;
+  Val result = lift(
+      {condition, then, otherwise}, type, [&](auto v) { return select(v[0], v[1], v[2]); }, range);
+  result.untyped = untyped;
+  return result;
+}
+
 Val Expressions::evalIf(const dsl::IfExpr &expr) {
   Val condition = eval(*expr.condition);
   PlaceGuard guard(*this, expr.range);
@@ -373,12 +389,7 @@ Val Expressions::evalIf(const dsl::IfExpr &expr) {
   if ((isSmall || (condition.is(Kind::Tensor) && regions.empty())) &&
       elementType(condition).isSignlessInteger(1)) {
     Val a = eval(*expr.thenValue), b = eval(*expr.elseValue);
-    mlir::Type type = unify("if", a, b, expr.range);
-    const bool untyped = a.untyped && b.untyped;
-    Val result =
-        lift({condition, a, b}, type, [&](auto v) { return select(v[0], v[1], v[2]); }, expr.range);
-    result.untyped = untyped;
-    return result;
+    return chooseElements(condition, std::move(a), std::move(b), expr.range);
   }
   mlir::Value flag = demandBool(condition, expr.condition->range, "the condition of `if`");
   if (auto op = flag.getDefiningOp<pipe::ConstantOp>()) {

@@ -114,6 +114,7 @@ private:
   /// `repeat` is imported once more for each that is found around it, and not twice as often.
   std::map<const void *, std::map<size_t, mlir::Type>> madeOfPixels;
   Val evalIf(const dsl::IfExpr &expr);
+  Val chooseElements(const Val &condition, Val then, Val otherwise, dsl::SourceRange range);
   std::optional<Val> evalTrial(const dsl::Expr &expr);
   void takeTypeOfOther(Val &taken, const dsl::Expr &other);
   /// What trials left behind: maps are keyed by addresses of values, so that nothing else may get

@@ -179,8 +179,11 @@ penstock::pipe::SearchOp Expressions::createSearch(int64_t tries, OwnedBlock bod
 }
 
 Val Expressions::evalSearch(const dsl::SearchExpr &search) {
-  if (!regions.empty())
-    notYet(search.range, "`search` inside a `map` or `window`");
+  if (!regions.empty()) {
+    const std::string called = calledByUser(search.range);
+    notYet(search.range, (called.empty() ? "`search`" : quote(called) + ", which is a `search`,") +
+                             " inside a `map` or `window`");
+  }
   int64_t tries = demandInt(eval(*search.tries), search.tries->range, "the number of tries");
   if (tries < 1)
     fail(search.tries->range, "a search needs at least one try");

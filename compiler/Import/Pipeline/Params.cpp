@@ -98,6 +98,10 @@ Val PipelineImport::bindParameter(const dsl::Param &param) {
   mlir::Type element = elementNamed(type);
   const bool isNumber = element || dsl::unitKindOf(type) || type == "ratio";
   Val fallback;
+  if (param.defaultValue && isText(type))
+    fail(param.defaultValue->range,
+         "a parameter of type " + type + " has no default: a file opens only what it is given",
+         "`--set " + param.name.text + "=...` when it runs");
   if (param.defaultValue) {
     fallback = evalArg(*param.defaultValue).value;
     if (isNumber) {

@@ -136,7 +136,9 @@ mlir::Type Arithmetic::unify(const std::string &spelling, Val &a, Val &b, dsl::S
   if (!common) {
     refuseLarge(a, right);
     refuseLarge(b, left);
-    std::string target = a.untyped || b.untyped ? "f32"
+    const bool hasBool = left.isSignlessInteger(1) || right.isSignlessInteger(1);
+    std::string target = hasBool && !isFloat(left) && !isFloat(right) ? "i32"
+                         : a.untyped || b.untyped                     ? "f32"
                          : isFloat(left)        ? show(left)
                          : isFloat(right)       ? show(right)
                                                 : show(left);

@@ -48,6 +48,15 @@ penstock::dsl::SourceRange Places::userRange(dsl::SourceRange range) const {
   return range;
 }
 
+std::string Places::calledByUser(dsl::SourceRange range) const {
+  if (!range.valid() || range.file == program.main->id)
+    return "";
+  for (const CallSite &call : llvm::reverse(calls))
+    if (call.range.file == program.main->id)
+      return call.function;
+  return "";
+}
+
 std::vector<penstock::dsl::SourceRange> Places::userPlaces(const dsl::Expr &expr) const {
   std::vector<dsl::SourceRange> places;
   const dsl::Expr *at = &expr;

@@ -40,6 +40,8 @@ public:
   void enterCall(dsl::SourceRange range, const dsl::FnDecl &fn);
   /// Returns the place of a message about `range`: the user's line if it is in a library.
   dsl::SourceRange userRange(dsl::SourceRange range) const;
+  /// Returns the function that the user's line calls, where `range` is inside of a library; or "".
+  std::string calledByUser(dsl::SourceRange range) const;
   /// Returns the user's places of a value: where it stands, and, where that is a parameter, the
   /// argument; the last one is where the value was given. None of what the library made itself.
   std::vector<dsl::SourceRange> userPlaces(const dsl::Expr &expr) const;
