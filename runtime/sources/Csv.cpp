@@ -11,9 +11,26 @@ std::string CsvCell::text() const {
   return result;
 }
 
+/// LF, unless there is none outside of quotes.
+static char lineEndOf(std::string_view text, char separator) {
+  bool isQuoted = false, mayOpen = separator != '\0';
+  for (size_t at = text.starts_with("\xEF\xBB\xBF") ? 3 : 0; at < text.size(); ++at) {
+    const char c = text[at];
+    if (isQuoted && c == '"') {
+      isQuoted = at + 1 < text.size() && text[at + 1] == '"';
+      at += isQuoted;
+    } else if (!isQuoted && c == '\n') {
+      return '\n';
+    } else if (!isQuoted) {
+      isQuoted = mayOpen && c == '"';
+      mayOpen = separator != '\0' && (c == separator || c == '\r');
+    }
+  }
+  return '\r';
+}
+
 CsvReader::CsvReader(std::string_view text, char separator)
-    : text(text), separator(separator),
-      lineEnd(text.find('\n') == std::string_view::npos ? '\r' : '\n') {
+    : text(text), separator(separator), lineEnd(lineEndOf(text, separator)) {
   if (text.starts_with("\xEF\xBB\xBF"))
     at = 3;
 }

@@ -49,6 +49,10 @@ TEST(Csv, CellsAndRows) {
 TEST(Csv, LinesMayEndInCarriageReturnsAlone) {
   EXPECT_EQ(read("\r\ra,b\r\"1\r\",2\r\r3,4"), (Rows{{"a", "b"}, {"1\r", "2"}, {"3", "4"}}));
   EXPECT_EQ(read("a b\rc\r", '\0'), (Rows{{"a b"}, {"c"}}));
+  EXPECT_EQ(read("\"1\n\"\"\n\",2\ra,\"3\r\n4\"\r"), (Rows{{"1\n\"\n", "2"}, {"a", "3\r\n4"}}));
+  EXPECT_EQ(read("a \"1\nb\r"), (Rows{{"a \"1"}, {"b\r"}})); // such a quote opens nothing
+  EXPECT_EQ(read("a\"\r,\"\n\"\rb"), (Rows{{"a\""}, {"", "\n"}, {"b"}}));
+  EXPECT_EQ(read("a\r\"b\nc"), (Rows{{"2: a quote is opened and never closed"}}));
   EXPECT_EQ(read("a\r\r\"b\rc"), (Rows{{"3: a quote is opened and never closed"}}));
 }
 
