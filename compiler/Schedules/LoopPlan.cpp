@@ -120,6 +120,19 @@ std::pair<int64_t, int64_t> LoopPlanner::planesOf(Value tensor, int64_t most, in
   return {-1, alone};
 }
 
+/// Bytes of an element as loops hold it. The place of the best of few is a number of four bytes
+/// until it is stored; where lanes take whole vectors of what it is found by, that is what counts.
+static int64_t bytesInLoop(Value tensor) {
+  NamedTensorType type = tensorOf(tensor);
+  auto reduce = tensor.getDefiningOp<ReduceOp>();
+  if (reduce && llvm::is_contained({ReduceKind::argmin, ReduceKind::argmax}, reduce.getKind())) {
+    NamedTensorType from = tensorOf(reduce.getValue());
+    if (from.getAxes().back().name == type.getAxes().back().name)
+      type = from;
+  }
+  return scalarBytes(type.getElementType());
+}
+
 /// `made` is empty for copies.
 LoopsAttr LoopPlanner::loopsFor(Value tensor, ValueRange made) {
   NamedTensorType type = tensorOf(tensor);
@@ -135,14 +148,14 @@ LoopsAttr LoopPlanner::loopsFor(Value tensor, ValueRange made) {
   // As many lanes as one vector register has bytes: u8 to f32 chains then use
   // four registers per value, which hides latency.
   const int64_t across = unroll < 0 && !made.empty() ? squareAxis(made, along, stored, has) : -1;
-  int64_t lanes = has.registerBytes / (scalarBytes(type.getElementType()) >= 8 ? 4 : 1);
+  int64_t lanes = has.registerBytes / (bytesInLoop(tensor) >= 8 ? 4 : 1);
   if (lanes > mostLanes &&
       (made.empty() || !has.permuteBytes || !staysInBytes(tensor, unroll >= 0, kernel, stored)))
     lanes = mostLanes;
   if (!made.empty() && across < 0) {
     const int64_t most = lanes;
     lanes = fewerLanes(lanes, made, along, stored, has,
-                       /*onlyDoubles=*/unroll >= 0 || scalarBytes(type.getElementType()) != 4);
+                       /*onlyDoubles=*/unroll >= 0 || bytesInLoop(tensor) != 4);
     if (unroll < 0)
       std::tie(unroll, lanes) = planesOf(tensor, most, lanes);
   }

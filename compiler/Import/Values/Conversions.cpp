@@ -139,9 +139,9 @@ mlir::Type Arithmetic::unify(const std::string &spelling, Val &a, Val &b, dsl::S
     const bool hasBool = left.isSignlessInteger(1) || right.isSignlessInteger(1);
     std::string target = hasBool && !isFloat(left) && !isFloat(right) ? "i32"
                          : a.untyped || b.untyped                     ? "f32"
-                         : isFloat(left)        ? show(left)
-                         : isFloat(right)       ? show(right)
-                                                : show(left);
+                         : isFloat(left)                              ? show(left)
+                         : isFloat(right)                             ? show(right)
+                                                                      : show(left);
     fail(range,
          quote(spelling) + " of " + show(a) + " and " + show(b) +
              ": element types do not convert by themselves",

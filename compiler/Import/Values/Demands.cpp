@@ -59,7 +59,8 @@ int64_t Arithmetic::demandInt(const Val &value, dsl::SourceRange range, const st
   mlir::Value index = demandIndex(value, range, what);
   std::optional<int64_t> number = staticInt(index, what);
   if (!number)
-    fail(range, what + " must be known when compiling, and this is known only when the pipeline runs",
+    fail(range,
+         what + " must be known when compiling, and this is known only when the pipeline runs",
          "build it from constants and parameters");
   return *number;
 }

@@ -39,26 +39,31 @@ static Value asInteger(const Lanes &l, Value v) {
   return l.b.create<arith::BitcastOp>(l.loc, l.like(v, bits), v);
 }
 
-/// Returns whether in any lane of `best` is a NaN or a zero that another one may come before; null
-/// where none can. `signs` has the sign bits of all elements, for minima.
-static Value anyDoubt(const Site &site, const LaneValue &best, Value signs) {
+/// Where in `best` is a NaN or a zero that another one may come before.
+struct Doubt {
+  Value lanes; ///< bits
+  Value any;
+};
+/// None where that cannot be. `signs` has the sign bits of all elements, for minima.
+static std::optional<Doubt> doubtOf(const Site &site, const LaneValue &best, Value signs) {
   auto [ctx, b, l, m] = site.parts();
   const bool mayBeZero = best.range.low <= 0 && best.range.high >= 0;
   if (!best.range.nan && !mayBeZero)
-    return {};
+    return std::nullopt;
   Value value = best.value;
   if (signs && mayBeZero) { // a zero is then -0 if any has a sign
     Value sign = l.andInt(signs, asInteger(l, l.floatLike(value, -0.0)));
     value = b.create<arith::BitcastOp>(l.loc, value.getType(), l.orInt(asInteger(l, value), sign));
   }
-  return anyLane(l, l.splat(value), [&](Value v) -> Value {
+  auto isDoubtful = [&](Value v) -> Value {
     Value isNan = b.create<arith::CmpFOp>(l.loc, arith::CmpFPredicate::UNO, v, v);
     if (!mayBeZero)
       return isNan;
     Value isZero =
         l.cmp(arith::CmpIPredicate::eq, asInteger(l, v), asInteger(l, l.floatLike(v, -0.0)));
     return best.range.nan ? l.orInt(isZero, isNan) : isZero;
-  });
+  };
+  return Doubt{isDoubtful(value), anyLane(l, l.splat(value), isDoubtful)};
 }
 
 LaneValue penstock::conversion::placeOfFew(const Site &site, ReduceOp op, int64_t count,
@@ -79,17 +84,20 @@ LaneValue penstock::conversion::placeOfFew(const Site &site, ReduceOp op, int64_
       signs = signs ? l.orInt(signs, asInteger(l, value.value)) : asInteger(l, value.value);
     return value;
   });
-  Value doubt = anyDoubt(site, best.value, signs);
+  const std::optional<Doubt> doubt = doubtOf(site, best.value, signs);
   if (!doubt)
     return best.number;
   const Site rare = site.whereRare();
   LaneValue found = branch(
-      site, doubt, b.getI32Type(), true,
+      site, doubt->any, b.getI32Type(), true,
       [&] {
         ctx.elements.clear();
         LaneValue slowly = rare.m.l.cast(CastMode::value, byRanks(rare), b.getI32Type());
         ctx.elements.clear();
-        return slowly;
+        // The other lanes keep what was found, which they need not, so that it is needed on both
+        // ways: LLVM else finds it behind the branch, where all elements, and the best of those
+        // before each, have waited for it in memory.
+        return l.select(l.wrap(doubt->lanes, b.getI1Type()), slowly, best.number);
       },
       [&] { return best.number; });
   found.range = best.number.range;
