@@ -245,7 +245,13 @@ std::optional<Val> Expressions::callByField(const dsl::Name &name,
                                             const std::vector<Argument> &args) {
   Val result = args[0].value;
   bool any = false;
-  std::map<std::string, int> before = draws.ordinals; // all fields see the same draws
+  // All fields see the same draws, and what comes behind sees others than any of them.
+  const std::map<std::string, int> before = draws.ordinals;
+  std::map<std::string, int> after = before;
+  auto noteDraws = [&]() {
+    for (const auto &[path, count] : draws.ordinals)
+      after[path] = std::max(after[path], count);
+  };
   for (size_t i = 0; i < result.parts.size(); ++i) {
     std::vector<Argument> given = args;
     given[0].value = args[0].value.parts[i];
@@ -258,6 +264,7 @@ std::optional<Val> Expressions::callByField(const dsl::Name &name,
       draws.ordinals = before;
       result.parts[i] = callFn(*fn, std::move(*callee), given[0].value, name.range);
       taken = any = true;
+      noteDraws();
       break;
     }
     if (!taken && given[0].value.is(Kind::Record)) { // goes to its fields in turn
@@ -265,6 +272,7 @@ std::optional<Val> Expressions::callByField(const dsl::Name &name,
       if (auto moved = callByField(name, fns, given)) {
         result.parts[i] = *moved;
         taken = any = true;
+        noteDraws();
       }
     }
     if (!taken && holdsPositions(result.parts[i])) {
@@ -276,5 +284,6 @@ std::optional<Val> Expressions::callByField(const dsl::Name &name,
       throw Abort{};
     }
   }
+  draws.ordinals = std::move(after);
   return any ? std::optional<Val>(result) : std::nullopt;
 }
