@@ -470,6 +470,24 @@ class Control(LanguageTest):
         self.assertEqual(seen.keys(), {1, 2})
         self.assertGreater(seen[1], seen[2])
 
+    def test_ranges_of_degrees_are_numbers_or_angles(self):
+        def of(turn, shear):
+            return self.sample(f"""use vision
+pipeline test() {{
+  for row in synthetic(100, x = u8[h = 16, w = 16], label = 0 .. 7) order sequential
+  let a = row.x |> random_rotation({turn})
+  let b = row.x |> random_affine({turn}, across = 0.2, shear_x = {shear})
+  batch 5 per rank last drop {{
+    output a: u8[n, h, w] = a
+    output b: u8[n, h, w] = b
+    output x: u8[n, h, w] = row.x
+  }}
+}}""", 3)
+        numbers, angles = of("-40.0 .. -20.0", "10.0 .. 20.0"), of("-40deg .. -20deg", "10deg .. 20deg")
+        for name in "ab":
+            numpy.testing.assert_array_equal(numbers[name], angles[name])
+            self.assertTrue((numbers[name] != numbers["x"]).any())
+
     def test_repeat_draws_anew_each_time(self):
         found = self.scalars({"a": ("f64[n]", "0.0 |> repeat (3) { plus(draw uniform(1.0 .. 2.0)) }"),
                               "b": ("i64[n]", "1 |> repeat (4) { twice }"), "c": ("i64[n]", "1 |> repeat (0) { twice }")},
