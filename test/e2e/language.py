@@ -51,6 +51,15 @@ pipeline test(count: int = 3, small: u8 = 7, amount: f32 = 0.5, share: ratio = 2
                                 "hop=1s", "rate=1Hz", "size=1cm", "span=2 .. 9"),
                          [11, 9, 0.25, 0.5, 0, 1, 1000, 1, 10, 9])
 
+    def test_quantities_that_cancel(self):
+        found = self.scalars({"a": ("f64[n]", "25ms * 16kHz"), "b": ("f64[n]", "6deg / 2deg"), "c": ("f64[n]", "50% * 3deg / 1deg"),
+                              "d": ("f64[n]", "1s / 250ms")})
+        self.assertEqual([found[name] for name in "abcd"], [400, 3, 1.5, 4])
+        text = "pipeline p() {\n  for row in synthetic(9, label = 0 .. 3)\n  batch 1 { output a: f64[n] = %s }\n}"
+        for value, said in (("25ms / 1Hz", "`/` of a duration and a frequency is no number"), ("3deg * 2deg", "`*` of an angle and an angle is no number"),
+                            ("2mm * 1s", "`*` of a length and a duration is no number"), ("7ms % 2Hz", "`%` of a duration and a frequency is no number")):
+            self.refused(text % value, said)
+
     def test_arithmetic_comparisons_and_logic(self):
         found = self.scalars({"a": ("i64[n]", "7 / 2 * 2 + 7 % 2"), "b": ("i64[n]", "-7 / 2"),
                               "c": ("i64[n]", "if 3 in 1 ..= 3 and not (3 in 1 .. 3) then 1 else 0"),

@@ -248,12 +248,15 @@ bool Expressions::matchParam(const dsl::FnDecl &fn, const TypeExpr &type, const 
     if (const auto *list = arg.expr->as<dsl::ListExpr>()) { // names, also those of values
       bound = Val();
       bound.kind = Kind::List;
+      std::vector<dsl::Name> named;
       for (const dsl::ExprPtr &item : list->items) {
         const auto *axis = item->as<dsl::NameExpr>();
         if (!axis)
           return refuse("`[h, w]`");
-        bound.parts.push_back(wordOf(axisNamed(axis->name)));
+        named.push_back({axisNamed(axis->name), item->range});
+        bound.parts.push_back(wordOf(named.back().text));
       }
+      demandDistinct(named);
       return true;
     }
   struct Quantity {

@@ -156,6 +156,10 @@ Val Intrinsics::callIntrinsic(const dsl::Name &name, const std::vector<Argument>
                                                                     pipe::ContextKind::slot));
     const Val &x = demandTensor(given[0], text);
     if (text == "extent" && given[1].value.is(Kind::List)) {
+      std::vector<dsl::Name> named;
+      for (const Val &part : given[1].value.parts)
+        named.push_back({part.word, given[1].range});
+      demandDistinct(named);
       Val all = number(intConstant(1));
       for (const Val &part : given[1].value.parts) {
         Argument one{part, "", nullptr, given[1].range};

@@ -135,6 +135,23 @@ void Arithmetic::demandSameUnit(const std::string &spelling, const Val &a, const
     fail(range, quote(spelling) + " of two quantities with different units");
 }
 
+/// Of two quantities there are no products and quotients but those that are numbers.
+void Arithmetic::demandUnitsCancel(BinaryKind kind, const std::string &spelling, const Val &a,
+                                   const Val &b, dsl::SourceRange range) {
+  auto isPlain = [](const Val &value) {
+    return value.unit == dsl::UnitKind::Ratio || value.unit == dsl::UnitKind::Pixels;
+  };
+  if (isPlain(a) || isPlain(b))
+    return;
+  const bool isRate = (a.unit == dsl::UnitKind::Duration && b.unit == dsl::UnitKind::Frequency) ||
+                      (a.unit == dsl::UnitKind::Frequency && b.unit == dsl::UnitKind::Duration);
+  if (kind == BinaryKind::mul ? !isRate : a.unit != b.unit)
+    fail(range,
+         quote(spelling) + " of " + show(a) + " and " + show(b) + " is no number",
+         kind == BinaryKind::mul ? "a duration times a frequency is one"
+                                 : "quantities are divided by others of their kind");
+}
+
 Val Arithmetic::arithmetic(const std::string &spelling, Val a, Val b, dsl::SourceRange range) {
   static const std::map<std::string, BinaryKind> kinds = {
       {"+", BinaryKind::add},         {"-", BinaryKind::sub},
@@ -149,6 +166,8 @@ Val Arithmetic::arithmetic(const std::string &spelling, Val a, Val b, dsl::Sourc
                     kind == BinaryKind::max;
   if (sums)
     demandSameUnit(spelling, a, b, range);
+  else if (a.unit && b.unit)
+    demandUnitsCancel(kind, spelling, a, b, range);
   if (sums || !b.unit)
     unit = a.unit;
   else if (kind == BinaryKind::mul && !a.unit)

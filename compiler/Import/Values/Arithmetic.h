@@ -18,6 +18,8 @@ public:
   Val arithmetic(const std::string &spelling, Val a, Val b, dsl::SourceRange range);
   void demandSameUnit(const std::string &spelling, const Val &a, const Val &b,
                       dsl::SourceRange range);
+  void demandUnitsCancel(pipe::BinaryKind kind, const std::string &spelling, const Val &a,
+                         const Val &b, dsl::SourceRange range);
   void warnOfQuotient(const Val &a, const Val &b, dsl::SourceRange range);
   void warnOfScaling(const Val &a, const Val &b, mlir::Type type, dsl::SourceRange range);
   /// Returns an integer that sorts as the number does: -0 below +0, NaN after or before all.

@@ -20,8 +20,10 @@ public:
   static Val tensor(mlir::Value value);
   mlir::Type elementNamed(const std::string &name) const;
   std::string axisNamed(const std::string &name) const;
-  /// The axes of a list: a parameter of type `axes` stands for all of its own.
-  std::vector<dsl::Name> axesNamed(const dsl::AxisList &list) const;
+  /// The axes of a list, each of them once: a parameter of type `axes` stands for all of its own.
+  std::vector<dsl::Name> axesNamed(const dsl::AxisList &list);
+  /// Reports an axis that is there twice: two parameters may stand for one.
+  void demandDistinct(llvm::ArrayRef<dsl::Name> axes);
   std::vector<Dim> dims(mlir::Value tensor);
   /// Returns the axes of a Tensor or of Neighbours.
   std::vector<Dim> axesOf(const Val &value);

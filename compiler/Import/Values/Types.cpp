@@ -24,7 +24,18 @@ std::string Tensors::axisNamed(const std::string &name) const {
   return found == frames.back().axes.end() ? name : found->second;
 }
 
-std::vector<penstock::dsl::Name> Tensors::axesNamed(const dsl::AxisList &list) const {
+void Tensors::demandDistinct(llvm::ArrayRef<dsl::Name> axes) {
+  for (size_t i = 0; i < axes.size(); ++i)
+    for (size_t j = 0; j < i; ++j)
+      if (axes[j].text == axes[i].text) {
+        auto report = error(axes[i].range, "axis " + quote(axes[i].text) + " is named twice");
+        if (!calls.empty() && userRange(axes[i].range) == axes[i].range)
+          report.note(userRange(calls.back().range), "in this call");
+        throw Abort{};
+      }
+}
+
+std::vector<penstock::dsl::Name> Tensors::axesNamed(const dsl::AxisList &list) {
   std::vector<dsl::Name> axes;
   for (const dsl::Name &axis : list.axes) {
     auto value = frames.back().values.find(axis.text);
@@ -35,6 +46,7 @@ std::vector<penstock::dsl::Name> Tensors::axesNamed(const dsl::AxisList &list) c
     for (const Val &part : value->second.parts)
       axes.push_back({part.word, axis.range});
   }
+  demandDistinct(axes);
   return axes;
 }
 
