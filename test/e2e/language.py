@@ -60,6 +60,26 @@ pipeline test(count: int = 3, small: u8 = 7, amount: f32 = 0.5, share: ratio = 2
                             ("2mm * 1s", "`*` of a length and a duration is no number"), ("7ms % 2Hz", "`%` of a duration and a frequency is no number")):
             self.refused(text % value, said)
 
+    def test_units_fit_the_declared_types(self):
+        """Each quantity, a share, pixels and a fraction as each type, of a constant, a let and a result, and in the sides of an `if`."""
+        written = {"duration": "25ms", "frequency": "3Hz", "angle": "3deg", "length": "2mm", "ratio": "5%", "f64": "2.5"}
+        names = {"duration": "a duration", "frequency": "a frequency", "angle": "an angle", "length": "a length"}
+        text = ("%s\npipeline p() {\n  for row in synthetic(9, label = 0 .. 3)\n  %s\n"
+                "  batch 1 { output a: i64[n] = if x == x then row.label else 0 }\n}")
+        for declared in written:
+            for kind, value in written.items():
+                fits = kind == declared or {kind, declared} == {"ratio", "f64"}
+                places = ((f"const x: {declared} = {value}", "let y = 1"), ("", f"let x: {declared} = {value}"),
+                          (f"fn f() -> {declared} = {value}", "let x = f()"))
+                for place in places:
+                    if fits:
+                        self.run_tool("check", self.write(text % place))
+                    else:
+                        self.refused(text % place, f"is declared as {declared}, but is {names.get(kind, 'a fraction')}")
+                if kind in names and declared in names and not fits:
+                    self.refused(text % ("", f"let x = if row.label > 1 then {value} else {written[declared]}"),
+                                 "both sides of `if` must have one type", f"this is {names[kind]}")
+
     def test_arithmetic_comparisons_and_logic(self):
         found = self.scalars({"a": ("i64[n]", "7 / 2 * 2 + 7 % 2"), "b": ("i64[n]", "-7 / 2"),
                               "c": ("i64[n]", "if 3 in 1 ..= 3 and not (3 in 1 .. 3) then 1 else 0"),

@@ -268,7 +268,7 @@ Val Expressions::merge(mlir::Value index, std::vector<Val> values,
       }
     } else {
       for (size_t i = 1; i < leaves.size(); ++i)
-        if (leaves[i][k]->kind != first.kind)
+        if (leaves[i][k]->kind != first.kind || leaves[i][k]->unit != first.unit)
           mismatch(values[0], values[i]);
     }
     types.push_back(axes);

@@ -2,6 +2,7 @@
 //
 // Values against declared types.
 #include "compiler/Import/Expressions/Expressions.h"
+#include "dsl/AST/Numbers.h"
 #include "dsl/AST/Printer.h"
 #include "dsl/Diagnostics/Nearest.h"
 
@@ -16,6 +17,8 @@ Val Expressions::conform(Val value, const dsl::TypeExpr &type, dsl::SourceRange 
         error(range, what + " is declared as " + dsl::printType(type) + ", but is " + show(value));
     report.note(type.range, "declared here");
     noteRiding(report);
+    if (value.unit && elementNamed(type.name.text))
+      report.hint(asNumber(*value.unit));
     if (value.is(Kind::Tensor) && type.kind == dsl::TypeExpr::Kind::Scalar &&
         value.tensorType().getRank() > 0 && elementType(value) == elementNamed(type.name.text))
       report.hint(quote(type.name.text + "[]") + " takes a tensor of any axes");
@@ -53,10 +56,14 @@ Val Expressions::conform(Val value, const dsl::TypeExpr &type, dsl::SourceRange 
         return value;
       if (name == "bytes" && value.is(Kind::Bytes))
         return value;
-      if (value.is(Kind::Number) && value.ir.getType().isF64())
-        return value; // a quantity; its unit was checked where it was written
+      const std::optional<dsl::UnitKind> unit = dsl::unitKindOf(name);
+      if (value.is(Kind::Number) && value.ir.getType().isF64() && (unit || name == "ratio") &&
+          value.unit == unit)
+        return value;
       mismatch();
     }
+    if (value.unit)
+      mismatch();
     if (value.is(Kind::Tensor) && value.tensorType().getRank() == 0 &&
         elementType(value) == element)
       return value;
@@ -74,7 +81,7 @@ Val Expressions::conform(Val value, const dsl::TypeExpr &type, dsl::SourceRange 
   if (value.is(Kind::Number)) {
     // A number is a tensor of rank 0; `E[]` takes it as it is.
     std::optional<Val> converted = convert(value, element);
-    if (!type.axes.empty() || !converted)
+    if (!type.axes.empty() || !converted || value.unit)
       mismatch();
     return *converted;
   }

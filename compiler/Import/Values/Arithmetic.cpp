@@ -138,11 +138,6 @@ void Arithmetic::demandSameUnit(const std::string &spelling, const Val &a, const
 /// Of two quantities there are no products and quotients but those that are numbers.
 void Arithmetic::demandUnitsCancel(BinaryKind kind, const std::string &spelling, const Val &a,
                                    const Val &b, dsl::SourceRange range) {
-  auto isPlain = [](const Val &value) {
-    return value.unit == dsl::UnitKind::Ratio || value.unit == dsl::UnitKind::Pixels;
-  };
-  if (isPlain(a) || isPlain(b))
-    return;
   const bool isRate = (a.unit == dsl::UnitKind::Duration && b.unit == dsl::UnitKind::Frequency) ||
                       (a.unit == dsl::UnitKind::Frequency && b.unit == dsl::UnitKind::Duration);
   if (kind == BinaryKind::mul ? !isRate : a.unit != b.unit)
