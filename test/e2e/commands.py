@@ -187,6 +187,8 @@ class Commands(ToolTest):
     def test_pictures_and_samples_that_cannot_be_written(self):
         make_folder(self.data)
         settings = ["--set", f"root={self.data}", "--set", "size=64"]
+        done = self.run_tool("view", IMAGENET, *settings, "-o", os.path.join(self.folder, "sheet.jpg"), expect=2)
+        self.assertIn("the sheet is a PNG file, and", done.stderr)
         nowhere = os.path.join(self.folder, "nowhere", "sheet.png")
         for output, why in (("/dev/full", "No space left on device"), (nowhere, "No such file or directory")):
             done = self.run_tool("view", IMAGENET, *settings, "-o", output, expect=1)

@@ -7,6 +7,9 @@
 #include "tools/penstock/ContactSheet.h"
 #include "tools/penstock/Plots.h"
 #include "tools/penstock/Session.h"
+#include <algorithm>
+#include <filesystem>
+#include <iterator>
 #include <limits>
 #include <optional>
 
@@ -21,6 +24,8 @@ struct ViewState {
   int columns = 4;
   std::string output = "view.png";
 };
+constexpr const char *otherImages[] = {".jpg", ".jpeg", ".webp", ".bmp",
+                                       ".gif", ".tif",  ".tiff", ".svg"};
 } // namespace
 
 /// The sample's first image; where it has none, its first spectrum or wave.
@@ -34,7 +39,18 @@ static std::optional<Picture> pictureOf(const pst_sample *sample) {
   return std::nullopt;
 }
 
+/// What is written is PNG, whatever the name says.
+static bool hasOtherSuffix(const std::string &file) {
+  const std::string suffix = std::filesystem::path(file).extension().string();
+  return std::find(std::begin(otherImages), std::end(otherImages), suffix) != std::end(otherImages);
+}
+
 static int run(const ViewState &state) {
+  if (hasOtherSuffix(state.output)) {
+    std::fprintf(stderr, "penstock: error: the sheet is a PNG file, and %s is not named as one\n",
+                 state.output.c_str());
+    return exitUsage;
+  }
   const ProgramPtr program = compile(state.compile);
   const SessionPtr session = openSession(program, state.run, Wanted::Samples);
   if (!session)

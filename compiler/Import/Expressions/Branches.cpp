@@ -178,6 +178,8 @@ Val Expressions::merge(mlir::Value index, std::vector<Val> values,
       std::vector<mlir::Value> scalars;
       for (size_t i = 0; i < leaves.size(); ++i) {
         Val &other = *leaves[i][k];
+        if (other.unit != first.unit)
+          mismatch(values[0], values[i]);
         if (other.is(Kind::Tensor))
           other = number(elementHere(other.ir, hereRange));
         hoistFrom(other.ir, i);
@@ -268,7 +270,7 @@ Val Expressions::merge(mlir::Value index, std::vector<Val> values,
       }
     } else {
       for (size_t i = 1; i < leaves.size(); ++i)
-        if (leaves[i][k]->kind != first.kind || leaves[i][k]->unit != first.unit)
+        if (leaves[i][k]->kind != first.kind)
           mismatch(values[0], values[i]);
     }
     types.push_back(axes);
@@ -374,6 +376,7 @@ Val Expressions::chooseElements(const Val &condition, Val then, Val otherwise,
       field = chooseElements(condition, field, other, range);
     return then;
   }
+  demandSameUnit("if", then, otherwise, range);
   mlir::Type type = unify("if", then, otherwise, range);
   const bool untyped = then.untyped && otherwise.untyped;
   Val result = lift(

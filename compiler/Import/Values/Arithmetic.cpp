@@ -141,8 +141,7 @@ void Arithmetic::demandUnitsCancel(BinaryKind kind, const std::string &spelling,
   const bool isRate = (a.unit == dsl::UnitKind::Duration && b.unit == dsl::UnitKind::Frequency) ||
                       (a.unit == dsl::UnitKind::Frequency && b.unit == dsl::UnitKind::Duration);
   if (kind == BinaryKind::mul ? !isRate : a.unit != b.unit)
-    fail(range,
-         quote(spelling) + " of " + show(a) + " and " + show(b) + " is no number",
+    fail(range, quote(spelling) + " of " + show(a) + " and " + show(b) + " is no number",
          kind == BinaryKind::mul ? "a duration times a frequency is one"
                                  : "quantities are divided by others of their kind");
 }
