@@ -383,6 +383,10 @@ class Epochs(unittest.TestCase):
             with self.assertRaisesRegex(penstock.SessionError, "mroe"):
                 loader.set_epoch(1, mroe=5)
 
+    def test_a_parameter_that_is_given_twice(self):
+        with self.assertRaisesRegex(TypeError, "the parameter `much` is given by name and in `parameters`"):
+            numbers(parameters={"much": 1}, much=2)
+
     def test_rows_from_the_caller(self):
         with numbers(rows=lambda epoch: ([i, i, epoch] for i in range(5))) as loader:
             for epoch in range(3):

@@ -114,6 +114,8 @@ def load(source: str | os.PathLike[str], *, pipeline: str | None = None, paramet
                      the host's memory, too
 
     Raises CompileError, SessionError, and OSError where the file cannot be read."""
+    if twice := sorted(set(parameters or {}) & set(values)):
+        raise TypeError(f"the parameter `{twice[0]}` is given by name and in `parameters`")
     given = {**(parameters or {}), **values}
     if is_bundle(source):
         if pipeline or target or gpu or transfer or machine or len(_c.encode_texts(without)):

@@ -328,6 +328,11 @@ Val PipelineImport::outputElements(const dsl::OutputDecl &output, Val value, con
   const bool allowed = (isFloat(from) && isFloat(to)) ||
                        (!isFloat(from) && !isFloat(to) && wider()) ||
                        ((value.is(Kind::Number) || shown.untyped) && convert(shown, to));
+  const std::optional<int64_t> written =
+      shown.is(Kind::Number) && shown.untyped ? constantInt(shown.ir) : std::nullopt;
+  if (!allowed && written && !isFloat(to) && !to.isSignlessInteger(1))
+    fail(output.value->range, std::to_string(*written) + " does not fit " + show(to) +
+                                  ", which output " + quote(output.name.text) + " is declared as");
   if (!allowed) {
     auto report =
         error(output.type.name.range, "output " + quote(output.name.text) + " is declared as " +
