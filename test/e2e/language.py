@@ -53,11 +53,12 @@ pipeline test(count: int = 3, small: u8 = 7, amount: f32 = 0.5, share: ratio = 2
 
     def test_quantities_that_cancel(self):
         found = self.scalars({"a": ("f64[n]", "25ms * 16kHz"), "b": ("f64[n]", "6deg / 2deg"), "c": ("f64[n]", "50% * 3deg / 1deg"),
-                              "d": ("f64[n]", "1s / 250ms")})
-        self.assertEqual([found[name] for name in "abcd"], [400, 3, 1.5, 4])
+                              "d": ("f64[n]", "1s / 250ms"), "e": ("f64[n]", "abs(-3deg) / 1deg")})
+        self.assertEqual([found[name] for name in "abcde"], [400, 3, 1.5, 4, 3])
         text = "pipeline p() {\n  for row in synthetic(9, label = 0 .. 3)\n  batch 1 { output a: f64[n] = %s }\n}"
         for value, said in (("25ms / 1Hz", "`/` of a duration and a frequency is no number"), ("3deg * 2deg", "`*` of an angle and an angle is no number"),
-                            ("2mm * 1s", "`*` of a length and a duration is no number"), ("7ms % 2Hz", "`%` of a duration and a frequency is no number")):
+                            ("2mm * 1s", "`*` of a length and a duration is no number"), ("7ms % 2Hz", "`%` of a duration and a frequency is no number"), ("round(2.6ms) / 1ms", "`round` takes a number, and this is a duration"),
+                            ("sqrt(3deg)", "`sqrt` takes a number, and this is an angle")):
             self.refused(text % value, said)
 
     def test_units_fit_the_declared_types(self):

@@ -99,6 +99,9 @@ Val Intrinsics::scalarFunction(const std::string &name, Args args, dsl::SourceRa
   if (!type)
     fail(args[0].range, quote(name) + " takes a number or a tensor, and this is " + show(value));
   UnaryKind kind = *pipe::symbolizeUnaryKind(name);
+  if (value.unit && kind != UnaryKind::abs) // of seconds, not of what was written
+    fail(args[0].range, quote(name) + " takes a number, and this is " + show(value),
+         "divide it by the unit that is meant, as in " + quote(name + "(x / 1ms)"));
   const bool isFloat = llvm::isa<mlir::FloatType>(type);
   if (kind == UnaryKind::bit_not ? isFloat : kind != UnaryKind::abs && !isFloat) {
     if (!isFloat && value.is(Kind::Number) && type.isSignlessInteger(64)) {
@@ -121,7 +124,7 @@ Val Intrinsics::scalarFunction(const std::string &name, Args args, dsl::SourceRa
       [&](auto v) { return builderFor(v).template createOrFold<pipe::UnaryOp>(here, kind, v[0]); },
       range);
   result.untyped = value.untyped;
-  result.unit = kind == UnaryKind::sqrt ? std::nullopt : value.unit;
+  result.unit = value.unit;
   return result;
 }
 
