@@ -12,15 +12,22 @@ import numpy
 from pipelines import LanguageTest
 from support import main
 
-COUNT, SEED = int(os.environ.get("PENSTOCK_RECORDS", 25)), int(os.environ.get("PENSTOCK_RECORDS_SEED", 1010))
+COUNT, SEED = int(os.environ.get("PENSTOCK_RECORDS", 25)), int(os.environ.get("PENSTOCK_RECORDS_SEED", 1018))
 #: Tensors of the axes that all stages take, and a number, which stays as it is.
 LEAVES = {"row.x": "u8[n, h, w, c]", "f32(row.x)": "f32[n, h, w, c]", "row.x[c = 1]": "u8[n, h, w]", "f32(row.x[c = 0]) * 0.5": "f32[n, h, w]",
           "255 - row.x": "u8[n, h, w, c]", "row.label": "i64[n]"}
 STAGES = ("flip(w)", "flip(h)", "flip(w) if chance(50%)", "random_crop(4)", "crop(0, 0, 4, 4)", "rotate90", "shift(1, -1)", "translate(-1, 2)",
           "pad(1)", "resize(5, 7)", "random_resized_crop(4)", "erase", "rotate(30deg)", "random_affine(-20.0 .. 20.0, across = 0.2)",
-          "random_rotation(-45.0 .. 45.0)", "center_crop(4)", "shear(w, 0.3)")
+          "random_rotation(-45.0 .. 45.0)", "center_crop(4)", "shear(w, 0.3)", "own(2)", "own_twice")
 #: Those that leave the size as it is: where not everything goes through.
-SAME_SIZE = [stage for stage in STAGES if stage.startswith(("flip", "shift", "translate", "erase", "rotate(", "random_affine", "random_rotation", "shear"))]
+SAME_SIZE = [stage for stage in STAGES if stage.startswith(("flip", "shift", "translate", "erase", "rotate(", "random_affine", "random_rotation", "shear", "own"))]
+#: Functions of the pipeline's author, which draw, too.
+OWN = """fn own[E: (u8, f32)](x: E[h, w], most: int) -> E[h, w] {
+  let by = draw int(-most ..= most)
+  return x |> translate(by, draw int(-1 ..= 1)) |> flip(w) if chance(50%)
+}
+fn own_twice[E: (u8, f32)](x: E[h, w]) -> E[h, w] = x |> own(1) |> erase |> own(2)
+"""
 
 
 class Program:
@@ -39,8 +46,11 @@ class Program:
             if depth < 3 and (self.random.random() < 0.4 or (depth == 0 and not fields)):
                 fields.append(f"{name} = {self.make_record(at, depth + 1)}")
             else:
-                self.leaves[at] = self.random.choice(list(LEAVES))
+                self.leaves[at] = "row.label" if self.random.random() < 0.3 else self.random.choice(list(LEAVES))
                 fields.append(f"{name} = {self.leaves[at]}")
+        if self.random.random() < 0.3:
+            self.leaves[f"{path}.last.n"] = "row.label"
+            fields.append("last = { n = row.label }")
         return "{ " + ", ".join(fields) + " }"
 
     def make_chain(self, stages, depth):
@@ -54,14 +64,15 @@ class Program:
             elif kind < 0.4:
                 parts.append(f"{{ {self.make_chain(SAME_SIZE, depth + 1)} }} if chance(60%)")
             else:
-                parts.append(self.random.choice(stages))
+                again = parts and self.random.random() < 0.3
+                parts.append(parts[-1] if again else self.random.choice(stages))
         return " |> ".join(parts)
 
     def text(self, value, outputs):
         chosen = f"if {self.condition} then (x |> {self.other}) else x" if self.other else "x"
         lines = "\n".join(f"    output {name}: {kind} = z{path}" for name, (kind, path) in outputs.items())
         return f"""use vision
-pipeline test() {{
+{OWN}pipeline test() {{
   for row in synthetic(100, x = u8[h = 6, w = 6, c = rgb], label = 0 .. 7) order sequential
   let x = {value}
   let y = {chosen}
