@@ -261,6 +261,8 @@ class Chance(unittest.TestCase):
         found = self.samples(T.RandomChoice([invert, flip, T.RandomVerticalFlip(1)], p=[0.5, 0.3, 0.2]))
         for hits, p in zip(self.shares(found, [255 - x, x[:, ::-1], x[::-1]]), (0.5, 0.3, 0.2)):
             self.assertShare(hits, p)
+        with self.assertRaisesRegex(UnknownTransform, "its weights are all 0"):
+            compile_transforms(T.RandomChoice([invert, flip], p=[0, 0.0]))
         solarize = T.RandomSolarize(100, p=1)
         found = self.samples(T.RandomOrder([solarize, T.RandomPosterize(2, p=1)]))
         one, two = (numpy.asarray(f(Image.fromarray(x))) for f in (

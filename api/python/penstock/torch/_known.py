@@ -505,6 +505,8 @@ def random_apply(t: Any, chain: Chain, names: Declarations, follow: Follow) -> C
 def random_choice(t: Any, chain: Chain, names: Declarations, follow: Follow) -> Chain:
     parts = parts_of(t)
     weights = [1.0] * len(parts) if t.p is None else [float(p) for p in t.p]
+    if not sum(weights) > 0:
+        raise Unknown("its weights are all 0")
     arms = [keeping(chain, follow(part, chain), "RandomChoice") for part in parts]
     return chain.then(*one_of(list(zip(weights, arms))))
 
