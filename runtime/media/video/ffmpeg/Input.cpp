@@ -22,6 +22,7 @@ constexpr const char *soundContainers =
     "mov,mp4,matroska,webm,avi,mpegts,mpeg,flv,asf,ogg,nut,mp3,aac,loas,"
     "ac3,eac3,aiff,au,caf,w64,wav,wv,amr";
 constexpr int window = 1 << 16;
+constexpr int64_t farthest = int64_t(1) << 40; // behind the end: file systems have a limit, too
 
 int refuseToOpen(AVFormatContext *, AVIOContext **, const char *, int, AVDictionary **) {
   return AVERROR(EPERM);
@@ -88,10 +89,10 @@ void readBytes(const pst_video_bytes &bytes, uint64_t offset, uint64_t count, ui
 
 int Input::read(void *self, uint8_t *out, int size) {
   auto &input = *static_cast<Input *>(self);
-  const int64_t rest = int64_t(input.file.size) - input.at;
-  const int count = int(std::min<int64_t>(size, rest));
-  if (count <= 0)
+  const int64_t rest = int64_t(input.file.size) - input.at; // below 0 behind the end
+  if (rest <= 0 || size <= 0)
     return AVERROR_EOF;
+  const int count = int(std::min<int64_t>(size, rest));
   if (input.file.read(input.file.user, uint64_t(input.at), uint64_t(count), out)) {
     input.unreadable = true; // demuxers may take it for the end
     return AVERROR(EIO);
@@ -108,7 +109,7 @@ int64_t Input::seek(void *self, int64_t offset, int whence) {
     return size;
   const int64_t base = whence == SEEK_CUR ? input.at : whence == SEEK_END ? size : 0;
   int64_t to = 0;
-  if (__builtin_add_overflow(base, offset, &to) || to < 0)
+  if (__builtin_add_overflow(base, offset, &to) || to < 0 || to - farthest > size)
     return AVERROR(EINVAL);
   // Behind the end, too, as in files: demuxers then see that it ends, and look no further.
   return input.at = to;
