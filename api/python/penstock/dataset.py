@@ -50,6 +50,13 @@ def from_dataset(ds: Any, columns: Sequence[str] | Mapping[str, Any] | None = No
     return Table(ds, columns, any_thread)
 
 
+def _value(item: Mapping[str, Any], key: Any, name: str) -> Any:
+    try:
+        return item[key]
+    except KeyError:
+        raise KeyError(f"no {key!r} for the column `{name}`, but {', '.join(map(repr, item)) or 'nothing'}") from None
+
+
 class Calls:
     """Calls of the data sets of one loader, and the threads that make them now."""
 
@@ -112,10 +119,7 @@ class Table(_c.OfThisProcess):
                 return item.items()
             if not isinstance(columns, Mapping):
                 columns = {name: name for name in columns}
-            for name, key in columns.items():
-                if key not in item:
-                    raise KeyError(f"no {key!r} for the column `{name}`, but {', '.join(map(repr, item)) or 'nothing'}")
-            return [(name, item[key]) for name, key in columns.items()]
+            return [(name, _value(item, key, name)) for name, key in columns.items()]
         if isinstance(columns, Mapping):
             return [(name, item[key]) for name, key in columns.items()]
         if isinstance(item, (tuple, list)):
