@@ -120,8 +120,9 @@ std::pair<int64_t, int64_t> LoopPlanner::planesOf(Value tensor, int64_t most, in
   return {-1, alone};
 }
 
-/// Bytes of an element as loops hold it. The place of the best of few is a number of four bytes
-/// until it is stored; where lanes take whole vectors of what it is found by, that is what counts.
+/// Returns the bytes of an element as loops hold it. The place of the best of few is a number of
+/// four bytes until it is stored; where lanes take whole vectors of what it is found by, that is
+/// what counts.
 static int64_t bytesInLoop(Value tensor) {
   NamedTensorType type = tensorOf(tensor);
   auto reduce = tensor.getDefiningOp<ReduceOp>();

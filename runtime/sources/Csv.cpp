@@ -11,7 +11,7 @@ std::string CsvCell::text() const {
   return result;
 }
 
-/// LF, unless there is none outside of quotes.
+/// Returns LF, or CR where no LF stands outside of quotes.
 static char lineEndOf(std::string_view text, char separator) {
   bool isQuoted = false, mayOpen = separator != '\0';
   for (size_t at = text.starts_with("\xEF\xBB\xBF") ? 3 : 0; at < text.size(); ++at) {

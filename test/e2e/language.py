@@ -58,11 +58,11 @@ pipeline test(count: int = 3, small: u8 = 7, amount: f32 = 0.5, share: ratio = 2
         text = "pipeline p() {\n  for row in synthetic(9, label = 0 .. 3)\n  batch 1 { output a: f64[n] = %s }\n}"
         for value, said in (("25ms / 1Hz", "`/` of a duration and a frequency is no number"), ("3deg * 2deg", "`*` of an angle and an angle is no number"),
                             ("2mm * 1s", "`*` of a length and a duration is no number"), ("7ms % 2Hz", "`%` of a duration and a frequency is no number"), ("round(2.6ms) / 1ms", "`round` takes a number, and this is a duration"),
-                            ("sqrt(3deg)", "`sqrt` takes a number, and this is an angle")):
+                            ("sqrt(3deg)", "`sqrt` takes a number, and this is an angle"), ("sum(stack([3deg, 25ms], k) over [k])", "`stack` takes numbers, and one of these is an angle")):
             self.refused(text % value, said)
 
     def test_units_fit_the_declared_types(self):
-        """Each quantity, a share, pixels and a fraction as each type, of a constant, a let and a result, and in the sides of an `if`."""
+        """Each quantity, a share and a fraction as each type, of a constant, a let and a result, and in the sides of an `if`."""
         written = {"duration": "25ms", "frequency": "3Hz", "angle": "3deg", "length": "2mm", "ratio": "5%", "f64": "2.5"}
         names = {"duration": "a duration", "frequency": "a frequency", "angle": "an angle", "length": "a length"}
         text = ("%s\npipeline p() {\n  for row in synthetic(9, label = 0 .. 3)\n  %s\n"

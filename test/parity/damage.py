@@ -6,10 +6,8 @@ PENSTOCK_VIDEO_ROUNDS: damaged files per kind, else 2.
 import hashlib
 import os
 import random
-import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
 
 import clips
@@ -45,16 +43,13 @@ def harmed(data, how, rng):
     return bytes(data)
 
 
-class Damage(unittest.TestCase):
-    decoder_program = remux_program = None
+class Damage(video.VideoTest):
+    remux_program = None
     frames = {}
 
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.mkdtemp(prefix="penstock-damage-")
-        cls.addClassCleanup(shutil.rmtree, cls.folder)
-        cls.decoder = video.Decoder(cls.decoder_program)
-        cls.addClassCleanup(cls.decoder.close)
+        super().setUpClass()
         plain = {name.split(".")[0]: options for name, options in KINDS.items()}
         clips.encode_many(cls.folder, plain, FRAMES, HEIGHT, WIDTH)
         for name in KINDS:
@@ -169,5 +164,5 @@ class Damage(unittest.TestCase):
 
 if __name__ == "__main__":
     Damage.remux_program = os.path.abspath(sys.argv.pop())
-    Damage.decoder_program = os.path.abspath(sys.argv.pop())
+    Damage.program = os.path.abspath(sys.argv.pop())
     unittest.main()

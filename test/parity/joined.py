@@ -6,10 +6,8 @@ PENSTOCK_JOINED_ROUNDS: joints per kind, else 3.
 import hashlib
 import os
 import random
-import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
 
 import clips
@@ -32,15 +30,12 @@ CONTAINERS = {"ts": ("mpeg2", "mpeg2-b", "h264", "h264-b", "h264-open", "h265", 
 SECONDS = FRAMES / 25
 
 
-class Joined(unittest.TestCase):
-    decoder_program = remux_program = None
+class Joined(video.VideoTest):
+    remux_program = None
 
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.mkdtemp(prefix="penstock-joined-")
-        cls.addClassCleanup(shutil.rmtree, cls.folder)
-        cls.decoder = video.Decoder(cls.decoder_program)
-        cls.addClassCleanup(cls.decoder.close)
+        super().setUpClass()
         clips.encode_many(cls.folder, {name: options for name, options in CODECS.items() if name not in clips.LEFT_OUT},
                           FRAMES, HEIGHT, WIDTH)
         source = os.path.join(cls.folder, "fields.ivf")
@@ -106,5 +101,5 @@ for in_container, codecs in CONTAINERS.items():
 
 if __name__ == "__main__":
     Joined.remux_program = os.path.abspath(sys.argv.pop())
-    Joined.decoder_program = os.path.abspath(sys.argv.pop())
+    Joined.program = os.path.abspath(sys.argv.pop())
     unittest.main()

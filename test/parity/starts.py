@@ -9,7 +9,6 @@ import random
 import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
 
 import clips
@@ -70,15 +69,12 @@ NO_SEEKS = ("h263-overlapped", "h263p-overlapped", "h264-refresh", "xvid-packed"
 ALL = bool(os.environ.get("PENSTOCK_VIDEO_ALL"))
 
 
-class Starts(unittest.TestCase):
-    decoder_program = remux_program = None
+class Starts(video.VideoTest):
+    remux_program = None
 
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.mkdtemp(prefix="penstock-starts-")
-        cls.addClassCleanup(shutil.rmtree, cls.folder)
-        cls.decoder = video.Decoder(cls.decoder_program)
-        cls.addClassCleanup(cls.decoder.close)
+        super().setUpClass()
         clips.encode_many(cls.folder, CODECS, FRAMES, HEIGHT, WIDTH)
 
     def muxed(self, codec, container, keys):
@@ -148,5 +144,5 @@ class Starts(unittest.TestCase):
 
 if __name__ == "__main__":
     Starts.remux_program = os.path.abspath(sys.argv.pop())
-    Starts.decoder_program = os.path.abspath(sys.argv.pop())
+    Starts.program = os.path.abspath(sys.argv.pop())
     unittest.main()

@@ -368,7 +368,8 @@ void Expressions::takeTypeOfOther(Val &taken, const dsl::Expr &other) {
   }
 }
 
-/// Where each element decides; of records, of each field.
+/// Returns the elements of either side that those of the condition choose; of records, those of
+/// each field.
 Val Expressions::chooseElements(const Val &condition, Val then, Val otherwise,
                                 dsl::SourceRange range) {
   if (then.is(Kind::Record) && otherwise.is(Kind::Record) && then.names == otherwise.names) {
@@ -376,6 +377,9 @@ Val Expressions::chooseElements(const Val &condition, Val then, Val otherwise,
       field = chooseElements(condition, field, other, range);
     return then;
   }
+  if (then.is(Kind::Record) || otherwise.is(Kind::Record))
+    fail(range, "both sides of `if` must have one type, and these are " + show(then) + " and " +
+                    show(otherwise));
   demandSameUnit("if", then, otherwise, range);
   mlir::Type type = unify("if", then, otherwise, range);
   const bool untyped = then.untyped && otherwise.untyped;

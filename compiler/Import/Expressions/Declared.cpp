@@ -158,9 +158,10 @@ Val Expressions::listOf(const Val &list, const dsl::TypeExpr &type, dsl::SourceR
   bool regular = true;
   numbersOf(list, 0, shape, numbers, regular);
   for (const Val &item : numbers)
-    if (item.is(Kind::Tensor))
+    if (item.is(Kind::Tensor) || item.unit)
       fail(range, "an element of this list is " + show(item),
-           "`stack([...], axis)` joins what is computed from tensors");
+           item.unit ? asNumber(*item.unit)
+                     : "`stack([...], axis)` joins what is computed from tensors");
   if (!regular)
     fail(range, "this list is no regular array of numbers");
   if (shape.size() != declared.size()) {

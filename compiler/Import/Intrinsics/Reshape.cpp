@@ -129,6 +129,9 @@ static bool isScalar(const Val &value) {
 
 void Intrinsics::demandSameType(const std::string &what, std::vector<Val> &parts,
                                 dsl::SourceRange range) {
+  for (const Val &part : parts)
+    if (part.unit)
+      fail(range, quote(what) + " takes numbers, and one of these is " + show(part));
   Val common = parts.front();
   for (Val part : llvm::drop_begin(parts))
     unify(what, common, part, range);

@@ -135,7 +135,7 @@ void Arithmetic::demandSameUnit(const std::string &spelling, const Val &a, const
     fail(range, quote(spelling) + " of two quantities with different units");
 }
 
-/// Of two quantities there are no products and quotients but those that are numbers.
+/// Reports products and quotients of two quantities that are no numbers.
 void Arithmetic::demandUnitsCancel(BinaryKind kind, const std::string &spelling, const Val &a,
                                    const Val &b, dsl::SourceRange range) {
   const bool isRate = (a.unit == dsl::UnitKind::Duration && b.unit == dsl::UnitKind::Frequency) ||

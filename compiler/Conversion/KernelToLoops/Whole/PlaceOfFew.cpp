@@ -44,7 +44,7 @@ struct Doubt {
   Value lanes; ///< bits
   Value any;
 };
-/// None where that cannot be. `signs` has the sign bits of all elements, for minima.
+/// Returns none where that cannot be. `signs` has the sign bits of all elements, for minima.
 static std::optional<Doubt> doubtOf(const Site &site, const LaneValue &best, Value signs) {
   auto [ctx, b, l, m] = site.parts();
   const bool mayBeZero = best.range.low <= 0 && best.range.high >= 0;

@@ -63,7 +63,7 @@ uint8_t flagsOf(const AVPacket &packet, const Picture &picture) {
   return flags;
 }
 
-/// Whether packets come in an order that fits their times. Of files that were put together, the
+/// Checks that packets come in an order that fits their times. Of files that were put together, the
 /// second part's may begin anew: then frames come out as their packets lie, whatever the times.
 class TimesInOrder {
 public:
