@@ -72,6 +72,34 @@ TEST(Csv, MessagesHaveTheLine) {
   EXPECT_EQ(read("a\n\"b\nc\"d\n"), (Rows{{"3: text follows a closing quote"}}));
 }
 
+TEST(Csv, RandomRowsComeBackWhateverEndsTheLines) {
+  std::mt19937 random(2);
+  for (int i = 0; i < 3000; ++i) {
+    const std::string end = std::vector<std::string>{"\n", "\r\n", "\r"}[random() % 3];
+    Rows rows(1 + random() % 4);
+    std::string text;
+    for (auto &row : rows) {
+      row.resize(1 + random() % 3);
+      for (std::string &cell : row) {
+        cell.resize(random() % 5);
+        for (char &c : cell)
+          c = ",\"\r\nab "[random() % 7];
+        text += &cell == row.data() ? "" : ",";
+        if (!cell.empty() && cell.find_first_of(",\"\r\n") == std::string::npos && random() % 2) {
+          text += cell;
+          continue;
+        }
+        text += '"';
+        for (char c : cell)
+          text += c == '"' ? std::string("\"\"") : std::string(1, c);
+        text += '"';
+      }
+      text += end;
+    }
+    ASSERT_EQ(read(text), rows) << text;
+  }
+}
+
 TEST(Csv, AnyBytesEnd) {
   std::mt19937 random(1);
   for (int i = 0; i < 20000; ++i) {
