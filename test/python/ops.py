@@ -129,6 +129,25 @@ class Ops(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, r"mean takes other arguments:\nmean\(x: f64\[\], a: axes\)"):
             ops.mean(IMAGE, 1)
 
+    def test_deviations_of_whole_numbers_are_exact(self):
+        """Also far from 0, where squares of what is nearly the same are subtracted."""
+        random = numpy.random.default_rng(7)
+        for element in ("u1", "i1", "u2", "i2"):
+            low, high = numpy.iinfo(element).min, numpy.iinfo(element).max
+            for values in (random.integers(low, high + 1, 500), random.integers(high - 1, high + 1, 70000),
+                           numpy.array([low, high] * 40), numpy.array([high] * 33), numpy.array([low])):
+                for correction in (0, 1):
+                    with self.subTest(element, values=values[:4], correction=correction):
+                        x = values.astype(element)
+                        if len(x) == correction:
+                            self.assertTrue(numpy.isnan(ops.var(x, "t", correction=correction, axes="t")))
+                            continue
+                        n, total, squares = len(x), int(values.sum()), int((values ** 2).sum())
+                        exact = (n * squares - total * total) / (n * (n - correction)) # of Python's integers, rounded once
+                        self.assertEqual(ops.var(x, "t", correction=correction, axes="t"), numpy.float32(exact))
+                        self.assertEqual(ops.std(x, "t", correction=correction, axes="t"), numpy.float32(exact ** 0.5))
+                self.assertEqual(ops.norm(values.astype(element), "t", axes="t"), numpy.float32(int((values ** 2).sum()) ** 0.5))
+
     def test_as_many_elements_as_there_are(self):
         """Where the data say how many: without padding, and axes as they are declared."""
         kept = ops.trim(CLICK, size=64, hop=16)
