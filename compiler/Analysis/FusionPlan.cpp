@@ -9,6 +9,8 @@
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/SetVector.h"
 #include <map>
+#include <tuple>
+#include <utility>
 
 using namespace mlir;
 using namespace penstock::pipe;
@@ -24,8 +26,10 @@ static constexpr int64_t mostResamples = 8;
 static constexpr int64_t mostChoices = 6;
 /// Most values that are made in the kernel that joins them.
 static constexpr unsigned mostJoined = 8;
-/// Most reductions of a kernel that goes by rows.
+/// Most reductions of a kernel that goes by rows, or has them side by side.
 static constexpr int64_t mostReductions = 8;
+/// Most tensors that are looked at for what a reduction reads.
+static constexpr size_t mostReadFor = 64;
 
 bool readsMaterialised(Operation *op, Value value) {
   if (auto gather = llvm::dyn_cast<GatherOp>(op); gather && gather.getInput() == value)
@@ -129,6 +133,8 @@ public:
   std::vector<FusionGroup> groups();
 
 private:
+  void joinReductions();
+  SetVector<Value> readFor(ReduceOp op);
   void joinRows(std::vector<FusionGroup> &groups);
   /// All tensors that `op` reads, its regions included.
   static SetVector<Value> tensorsOf(Operation *op) {
@@ -284,6 +290,8 @@ std::vector<FusionGroup> Planner::groups() {
                                                         levels[producer] == levels[op] &&
                                                         isDirect(producer, op, tensor))
         sets.join(op, producer);
+  if (!everyOp)
+    joinReductions();
   std::vector<FusionGroup> found;
   DenseMap<size_t, size_t> number;
   for (Operation *op : ops) {
@@ -307,6 +315,65 @@ std::vector<FusionGroup> Planner::groups() {
   if (!everyOp)
     joinRows(result);
   return result;
+}
+
+/// What the kernel of `op` reads for its elements and does not make, tables aside; nothing where
+/// that takes many ops.
+SetVector<Value> Planner::readFor(ReduceOp op) {
+  SetVector<Value> reached, read;
+  reached.insert(op.getValue());
+  for (size_t next = 0; next < reached.size(); ++next) {
+    Operation *producer = reached[next].getDefiningOp();
+    if (!producer || !ops.contains(producer) || sets.setOf(producer) != sets.setOf(op)) {
+      if (!producer || (classOf(producer) != OpClass::constant && !weights.contains(producer)))
+        read.insert(reached[next]);
+      continue;
+    }
+    for (Value tensor : tensorsOf(producer))
+      reached.insert(tensor);
+    if (reached.size() > mostReadFor)
+      return {};
+  }
+  return read;
+}
+
+/// Joins kernels of one level, none of which waits for another, whose reductions go through the
+/// same elements of a tensor, for the same results: it is read once.
+void Planner::joinReductions() {
+  DenseMap<size_t, int64_t> reductions; ///< by set
+  for (Operation *op : ops)
+    if (llvm::isa<ReduceOp>(op))
+      ++reductions[sets.setOf(op)];
+  auto axesOf = [](Value value) {
+    auto type = llvm::cast<NamedTensorType>(value.getType());
+    return NamedTensorType::get(type.getContext(), IntegerType::get(type.getContext(), 1),
+                                type.getAxes())
+        .getAsOpaquePointer();
+  };
+  using Key = std::tuple<void *, const void *, const void *>;
+  std::map<Key, Operation *> last; ///< by what is read, and how
+  for (Operation *op : ops) {
+    auto reduce = llvm::dyn_cast<ReduceOp>(op);
+    if (!reduce || classOf(op) != OpClass::barrier || weights.contains(op))
+      continue;
+    for (Value tensor : readFor(reduce)) {
+      auto [before, isFirst] = last.try_emplace(
+          {tensor.getAsOpaquePointer(), axesOf(reduce.getValue()), axesOf(reduce.getResult())}, op);
+      Operation *other = std::exchange(before->second, op);
+      const size_t one = sets.setOf(other), set = sets.setOf(op);
+      if (isFirst || one == set || levels[other] != levels[op] ||
+          other->getBlock() != op->getBlock() || guards.lookup(other) != guards.lookup(op) ||
+          once.isOnce(other) != once.isOnce(op) || host.contains(other) != host.contains(op))
+        continue;
+      Contents both = sets.contents(one);
+      both.add(sets.contents(set));
+      const int64_t count = reductions[one] + reductions[set];
+      if (!both.fits() || count > mostReductions)
+        continue;
+      sets.join(other, op);
+      reductions[sets.setOf(op)] = count;
+    }
+  }
 }
 
 /// Joins kernels that go by rows of the same axis with those that they read, as long as what they

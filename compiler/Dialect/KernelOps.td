@@ -94,6 +94,8 @@ def Pipe_KernelOp : Pipe_Op<"kernel", [Pipe_OfClass<"other">, IsolatedFromAbove,
     - (C28) on a CPU, a schedule may have `dense`: numbers of the kernel's tensors, inputs before outputs, ascending, that
       have more than one axis, all but the first of known extents: wherever the kernel is launched, rows along
       the first axis follow each other without a gap.
+    - (C29) what is `joined` there stands behind a reduction that goes through the same elements for the same results, in
+      the same way, not unrolled. Nothing is stored between them, and it takes nothing of that one, nor of those that it is joined to.
 
     Example:
 

@@ -5,6 +5,7 @@
 #include "compiler/Dialect/ScheduleDialect.h"
 #include "compiler/Dialect/SmallReduction.h"
 #include "runtime/abi/scalar.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace penstock::pipe;
@@ -197,6 +198,59 @@ static std::string whyNoLanes(ReduceOp op, ReductionAttr reduction) {
              : "";
 }
 
+/// Returns whether code stands where `op` does: it is stored, or begins what is.
+static bool isStored(Operation *op) {
+  if (llvm::none_of(op->getResultTypes(), llvm::IsaPred<NamedTensorType>))
+    return false;
+  return formOf(op) != KernelForm::inlined || op->hasAttr("schedule") ||
+         llvm::isa<ChooseOp, RepeatOp, ResampleOp>(op);
+}
+
+ReduceOp penstock::pipe::reductionBefore(ReduceOp op) {
+  for (Operation *before = op->getPrevNode(); before; before = before->getPrevNode()) {
+    auto reduce = llvm::dyn_cast<ReduceOp>(before);
+    if (reduce && isScheduled(reduce, "inline"))
+      continue;
+    if (isStored(before))
+      return reduce && !isScheduled(reduce, "ring") ? reduce : ReduceOp();
+  }
+  return {};
+}
+
+/// Returns whether elements of `value` depend on one of `results`, all of one kernel.
+static bool dependsOn(Value value, const llvm::SmallDenseSet<Value> &results) {
+  llvm::SetVector<Value> reached;
+  reached.insert(value);
+  for (size_t next = 0; next < reached.size(); ++next) {
+    if (results.contains(reached[next]))
+      return true;
+    if (Operation *op = reached[next].getDefiningOp())
+      op->walk(
+          [&](Operation *inner) { reached.insert(inner->operand_begin(), inner->operand_end()); });
+  }
+  return false;
+}
+
+static std::string whyNotJoined(ReduceOp op, ReductionAttr reduction) {
+  static constexpr const char *why =
+      "C29: what is joined stands behind a reduction of the same elements, for the same results, "
+      "which goes alike and is not unrolled; nothing is stored between, and it takes nothing of it";
+  auto general = [](ReductionAttr of) {
+    return of.withJoined(false).withSmall(0).withSums(ReductionSums::registers);
+  };
+  ReduceOp before = reductionBefore(op);
+  if (!before || reduction.getUnrolled() || isScheduled(op, "inline") || isScheduled(op, "ring") ||
+      general(reductionOf(before)) != general(reduction) ||
+      tensorOf(before.getValue()).getAxes() != tensorOf(op.getValue()).getAxes() ||
+      tensorOf(before.getResult()).getAxes() != tensorOf(op.getResult()).getAxes())
+    return why;
+  llvm::SmallDenseSet<Value> results;
+  for (ReduceOp one = before; one;
+       one = reductionOf(one).getJoined() ? reductionBefore(one) : ReduceOp())
+    results.insert(one.getResult());
+  return dependsOn(op.getValue(), results) ? why : "";
+}
+
 std::string penstock::pipe::whyNot(ReduceOp op, ReductionAttr reduction) {
   NamedTensorType out = tensorOf(op.getResult());
   const auto count = reducedElements(op);
@@ -225,5 +279,7 @@ std::string penstock::pipe::whyNot(ReduceOp op, ReductionAttr reduction) {
     why = whyNoLanes(op, reduction);
   else if (reduction.getWay() == Way::single)
     why = whyNoRun(op, reduction);
+  if (why.empty() && reduction.getJoined())
+    why = whyNotJoined(op, reduction);
   return why.empty() ? whyNotThere(op, reduction) : why;
 }

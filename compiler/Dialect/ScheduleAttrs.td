@@ -118,6 +118,9 @@ def Schedule_ReductionAttr : AttrDef<Schedule_Dialect, "Reduction"> {
     Sums of i64 and counts are taken in 32 bits, `small` elements in each lane at a time, and then added to what there
     is, and all lanes of a result that takes no more; 0: each element is added in 64 bits. That so many fit is an error of the lowering where their ranges do not say so.
 
+    What is `joined` goes by the loops of the reduction before it, as far as those go through the same indices: what both
+    read is read once.
+
     Constraints:
 
     - (C1) `lanes` is a power of two up to 128, `beside` one up to 16, `run` at least 1, and `small` 0 to 2,147,483,647.
@@ -142,7 +145,8 @@ def Schedule_ReductionAttr : AttrDef<Schedule_Dialect, "Reduction"> {
     DefaultValuedParameter<"int64_t", "1">:$period,
     DefaultValuedParameter<"int64_t", "1">:$sharing,
     Schedule_ReductionSums:$sums,
-    DefaultValuedParameter<"int64_t", "0">:$small);
+    DefaultValuedParameter<"int64_t", "0">:$small,
+    DefaultValuedParameter<"bool", "false">:$joined);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
@@ -150,13 +154,15 @@ def Schedule_ReductionAttr : AttrDef<Schedule_Dialect, "Reduction"> {
     ReductionAttr withSums(ReductionSums sums) const;
     /// The same but for how many elements are added in 32 bits.
     ReductionAttr withSmall(int64_t small) const;
+    /// The same but for whether it goes by the loops of the one before.
+    ReductionAttr withJoined(bool joined) const;
   }];
   let builders = [AttrBuilder<(ins "Way":$way, "::mlir::StringAttr":$along, "int64_t":$lanes,
                                    "::mlir::StringAttr":$unroll, "int64_t":$run, "int64_t":$beside,
                                    "bool":$unrolled, "bool":$pieces, "int64_t":$period,
                                    "int64_t":$sharing), [{
     return $_get($_ctxt, way, along, lanes, unroll, run, beside, unrolled, pieces, period, sharing,
-                 ReductionSums::registers, 0);
+                 ReductionSums::registers, 0, false);
   }]>];
 }
 

@@ -73,6 +73,9 @@ bool fillsVectors(ReduceOp op, int64_t run);
 /// Returns whether such rows are shorter than that, and so few that code is written for each.
 bool hasShortRows(ReduceOp op, int64_t run);
 
+/// The reduction that stands before `op` in its block, if nothing is stored between them.
+ReduceOp reductionBefore(ReduceOp op);
+
 /// Returns why no code can be made for `reduction`, as far as types tell, with the number of the
 /// constraint; empty where all is fine.
 std::string whyNot(ReduceOp op, ReductionAttr reduction);

@@ -13,7 +13,8 @@ static constexpr int64_t lanesOfRows = 128;
 LogicalResult ReductionAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError, Way way,
                                     StringAttr along, int64_t lanes, StringAttr unroll, int64_t run,
                                     int64_t beside, bool unrolled, bool pieces, int64_t period,
-                                    int64_t sharing, ReductionSums sums, int64_t small) {
+                                    int64_t sharing, ReductionSums sums, int64_t small,
+                                    bool joined) {
   if (!isPowerUpTo(lanes, lanesOfRows) || !isPowerUpTo(beside, besideAtMost) || run < 1)
     return emitError() << "C1: " << lanes << " lanes, " << beside << " beside, a run of " << run
                        << "; known are powers of two up to " << lanesOfRows << " and "
@@ -54,12 +55,17 @@ LogicalResult ReductionAttr::verify(llvm::function_ref<InFlightDiagnostic()> emi
 
 ReductionAttr ReductionAttr::withSums(ReductionSums sums) const {
   return get(getContext(), getWay(), getAlong(), getLanes(), getUnroll(), getRun(), getBeside(),
-             getUnrolled(), getPieces(), getPeriod(), getSharing(), sums, getSmall());
+             getUnrolled(), getPieces(), getPeriod(), getSharing(), sums, getSmall(), getJoined());
 }
 
 ReductionAttr ReductionAttr::withSmall(int64_t small) const {
   return get(getContext(), getWay(), getAlong(), getLanes(), getUnroll(), getRun(), getBeside(),
-             getUnrolled(), getPieces(), getPeriod(), getSharing(), getSums(), small);
+             getUnrolled(), getPieces(), getPeriod(), getSharing(), getSums(), small, getJoined());
+}
+
+ReductionAttr ReductionAttr::withJoined(bool joined) const {
+  return get(getContext(), getWay(), getAlong(), getLanes(), getUnroll(), getRun(), getBeside(),
+             getUnrolled(), getPieces(), getPeriod(), getSharing(), getSums(), getSmall(), joined);
 }
 
 LogicalResult ScanAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError, ScanWay way,

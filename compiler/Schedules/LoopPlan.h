@@ -27,6 +27,9 @@ void stateLoops(mlir::OpResult result, pipe::LoopsAttr loops);
 /// Returns whether elements of `tensor` are stacked along the axis `name`, of parts that share what
 /// they read: made side by side they read it once.
 bool stacksShared(mlir::Value tensor, llvm::StringRef name, const StoredValues &stored);
+/// Returns whether both read elements of the same tensor, of at least as many axes as `made`: more
+/// than what is repeated.
+bool shareReads(mlir::Value one, mlir::Value other, mlir::Value made, const StoredValues &stored);
 /// The fewest lanes for which what is made beside others gains, of those that it has `alone`: all
 /// of them for what is computed in bytes, half for others. With fewer, reading again costs less.
 int64_t enoughLanes(mlir::Value tensor, int64_t alone, bool hasChannels, pipe::KernelOp kernel,

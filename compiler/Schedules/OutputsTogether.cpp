@@ -23,19 +23,18 @@ static llvm::SetVector<Value> readFor(Value tensor, const StoredValues &stored) 
     if (Operation *op = reached[next].getDefiningOp())
       op->walk([&](Operation *inner) {
         for (Value operand : inner->getOperands())
-          if (isTensor(operand))
+          if (llvm::isa<NamedTensorType>(operand.getType()))
             reached.insert(operand);
       });
   }
   return read;
 }
 
-/// Returns whether both read elements of the same tensor, of at least as many axes: more than what
-/// is repeated.
-static bool shareReads(Value one, Value other, const StoredValues &stored) {
+bool penstock::schedules::shareReads(Value one, Value other, Value made,
+                                     const StoredValues &stored) {
   const llvm::SetVector<Value> read = readFor(one, stored);
   return llvm::any_of(readFor(other, stored), [&](Value input) {
-    return read.contains(input) && tensorOf(input).getRank() >= tensorOf(one).getRank();
+    return read.contains(input) && tensorOf(input).getRank() >= tensorOf(made).getRank();
   });
 }
 
@@ -48,10 +47,10 @@ bool penstock::schedules::stacksShared(Value tensor, StringRef name, const Store
       continue;
     if (auto stack = llvm::dyn_cast<StackOp>(op); stack && stack.getAxis() == name)
       return llvm::all_of(stack.getInputs().drop_front(), [&](Value part) {
-        return shareReads(stack.getInputs().front(), part, stored);
+        return shareReads(stack.getInputs().front(), part, part, stored);
       });
     for (Value operand : op->getOperands())
-      if (isTensor(operand) && tensorOf(operand).axisIndex(name) >= 0)
+      if (llvm::isa<NamedTensorType>(operand.getType()) && tensorOf(operand).axisIndex(name) >= 0)
         reached.insert(operand);
   }
   return false;
@@ -126,7 +125,7 @@ void penstock::schedules::planTogether(ReturnOp op, const StoredValues &stored,
       Value beside = op->getOperand(other);
       if (taken.contains(first) || taken.contains(other) || !planned.contains(values[0]) ||
           !planned.contains(beside) || !goAlike(values[0], beside, stored) ||
-          !shareReads(values[0], beside, stored))
+          !shareReads(values[0], beside, beside, stored))
         continue;
       values.push_back(beside);
       if (!keepLanes(values, stored, has)) {

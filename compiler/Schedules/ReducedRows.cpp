@@ -59,8 +59,14 @@ bool penstock::schedules::planReduction(ReduceOp op, StoredValues &stored,
              byRows = isRing && makesRows(op, stored, has);
   if (isRing && !byRows)
     op->setAttr("schedule", StringAttr::get(op.getContext(), "scratch"));
-  if (!op->hasAttr("reduction"))
+  if (!op->hasAttr("reduction")) {
     op->setAttr("reduction", byRows ? rowsFor(op, stored, has) : reductionFor(op, stored, has));
+    if (joinsBefore(op, stored, has)) {
+      op->setAttr("reduction", reductionOf(op).withJoined(true));
+      addRemark(op, "schedule-cpu",
+                "goes by the loops of the reduction before it: what both read is read once");
+    }
+  }
   if (byRows)
     stored.add(op.getResult(), stridesOfRow(op));
   return byRows;

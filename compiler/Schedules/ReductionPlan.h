@@ -27,6 +27,10 @@ bool goesByShortRows(pipe::ReduceOp op, const analysis::InMemory &memory);
 pipe::ReductionAttr withSums(pipe::ReduceOp op, pipe::ReductionAttr reduction,
                              const StoredValues &stored);
 
+/// Returns whether `op`, which has its `reduction`, goes by the loops of the one before it
+/// (JoinReductions.cpp).
+bool joinsBefore(pipe::ReduceOp op, const StoredValues &stored, const lane::Features &has);
+
 /// How a scan goes (ScanPlan.cpp).
 pipe::ScanAttr scanFor(pipe::ScanOp op, const StoredValues &stored, const lane::Features &has);
 

@@ -86,6 +86,8 @@ public:
   mlir::Value cast(mlir::Value x);
   mlir::Value resample(mlir::Value x);
   mlir::Value reduce(mlir::Value x);
+  /// Over the axes that `isOver` says; null where it says none.
+  mlir::Value reduceOver(mlir::Value x, const std::vector<bool> &isOver);
   mlir::Value scan(mlir::Value x);
   mlir::Value histogram(mlir::Value x);
   mlir::Value contract(mlir::Value x);

@@ -63,12 +63,19 @@ Value Draft::resampleAlong(Value x, size_t axis, Filter filter, bool antialias, 
 }
 
 Value Draft::reduce(Value x) {
+  std::vector<bool> isOver;
+  for (size_t axis = dimsOf(x).size(); axis > 0; --axis)
+    isOver.push_back(rng.chance(0.6));
+  return reduceOver(x, isOver);
+}
+
+Value Draft::reduceOver(Value x, const std::vector<bool> &isOver) {
   Dims kept;
-  const Dims dims = dimsOf(x);
   SmallVector<StringRef> over;
   bool isEmpty = false;
-  for (const Dim &dim : dims)
-    if (rng.chance(0.6)) {
+  const Dims dims = dimsOf(x);
+  for (auto [dim, reduced] : llvm::zip(dims, isOver))
+    if (reduced) {
       over.push_back(dim.name);
       isEmpty |= mayBeEmpty(dim);
     } else {
@@ -90,6 +97,21 @@ Value Draft::reduce(Value x) {
       builder.create<ReduceOp>(loc, typeOf(index ? builder.getI64Type() : element(x), kept), kind,
                                x, builder.getStrArrayAttr(over), sizesOf(kept));
   return remember(result, kept);
+}
+
+/// Some reductions of the same elements for the same results, of a value and of what is made of it.
+static Value reduceBeside(Draft &d, Value x) {
+  std::vector<bool> isOver;
+  for (size_t axis = d.dimsOf(x).size(); axis > 0; --axis)
+    isOver.push_back(d.rng.chance(0.6));
+  Value all;
+  for (int64_t i = d.rng.between(2, 4); i > 0; --i) {
+    const Value one = d.reduceOver(d.rng.chance(0.5) ? x : d.map(x), isOver);
+    if (!one)
+      return all;
+    all = all ? d.mix(all, one) : one;
+  }
+  return all;
 }
 
 /// A reduction of each tile, of one axis or two; tiles may overlap, and channels may stay.
@@ -670,6 +692,7 @@ Value Draft::step() {
       [](Draft &d, Value x) { return d.resample(x); },
       [](Draft &d, Value x) { return d.reduce(x); },
       [](Draft &d, Value x) { return d.reduce(x); },
+      [](Draft &d, Value x) { return reduceBeside(d, x); },
       [](Draft &d, Value x) { return reduceTiles(d, x); },
       [](Draft &d, Value x) { return d.scan(x); },
       [](Draft &d, Value x) { return d.histogram(x); },

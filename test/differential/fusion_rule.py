@@ -23,7 +23,7 @@ class Node:
 
     def __init__(self, kind, reads=(), guard=None, in_batch=False, results=1,
                  choice=False, small_map=False, view=False, resample=False, wide=False, differs=False, peers=False,
-                 cheap=False, rank=1, rows=None, reduction=False):
+                 cheap=False, rank=1, rows=None, reduction=None):
         self.kind = kind  # one of KERNEL_CLASSES, "const", or "runtime": field, peer, peers, switch
         self.reads = list(reads)
         self.guard = guard
@@ -40,7 +40,7 @@ class Node:
         self.peers = peers  # the values of all samples
         self.rows = rows  # the axis whose places it treats alone
         self.first = None  # the axis that is outermost in its value
-        self.reduction = reduction
+        self.reduction = reduction  # the tensor whose axes it goes through
         self.peer = False  # that of another one
 
     def is_kernel(self):
@@ -219,13 +219,38 @@ def plan(nodes, outputs, without):
         for source, _, element in node.reads:
             if is_direct(source, node, element) and level[source] == level[node]:
                 kernels.join(source, node)
+    if "reductions beside" not in without:
+        join_reductions(nodes, kernels, level, weights, once, without)
     if "rows" not in without:
         join_rows(nodes, kernels, level, weights, once, without)
     return kernels.members, is_direct
 
 
-def join_rows(nodes, kernels, level, weights, once, without):
+def join_reductions(nodes, kernels, level, weights, once, without):
     """Rule 5."""
+    last = {}
+    for node in nodes:
+        if node.kind != "R" or node.reduction is None or node in weights:
+            continue
+        values, inside = [(node.reads[0][0], node.reads[0][1])], kernels.members[node]
+        for source, _ in values: # grows on the way
+            if source in inside:
+                values += [read[:2] for read in source.reads if read[:2] not in values]
+        for value in values:
+            if value[0] in inside or value[0].kind == "const" or value[0] in weights:
+                continue
+            other = last.get((value, node.reduction))
+            last[value, node.reduction] = node
+            if other is None or level[other] != level[node] or other in kernels.members[node]:
+                continue
+            alike = (other.guard == node.guard and (other in once) == (node in once) and other.in_batch == node.in_batch)
+            both = kernels.members[node] | kernels.members[other]
+            if alike and kernels.fit([other, node], node, without) and sum(one.reduction is not None for one in both) <= 8:
+                kernels.join(other, node)
+
+
+def join_rows(nodes, kernels, level, weights, once, without):
+    """Rule 6."""
     place = {node: number for number, node in enumerate(nodes)}
     rows, lowest = {}, {}
 
@@ -253,7 +278,7 @@ def join_rows(nodes, kernels, level, weights, once, without):
         beside = [source for node in together for source, *_ in node.reads
                   if source.kind != "const" and source not in weights and source not in together]
         if (not sources or (any(waits(source) > low for source in beside) and "rows beside" not in without)
-                or (sum(node.reduction for node in together) > 8 and "eight reductions" not in without)):
+                or (sum(node.reduction is not None for node in together) > 8 and "eight reductions" not in without)):
             continue
         for node in together:
             kernels.members[node] = together
@@ -453,7 +478,7 @@ class Draft:
         name = self.name()
         line = f'{name} = pipe.reduce max {source[0]} over ["w"] : {self.sheet} -> {self.column}'
         node = Node("H" if self.width <= SMALL_REDUCTION else "R", [(*source[1], True)], in_batch=self.depends(source),
-                    rows="v", reduction=True)
+                    rows="v", reduction=self.sheet)
         self.add(node, [line], [(name, self.column)], in_batch)
 
     def map_rows(self, in_batch, sources):
@@ -545,7 +570,7 @@ class Draft:
         source, name = source or self.pick(self.line), self.name()
         line = f'{name} = pipe.reduce max {source[0]} over ["w"] : {self.line} -> {self.number}'
         kind = "H" if self.extent <= SMALL_REDUCTION else "R"
-        node = Node(kind, [(*source[1], True)], in_batch=self.depends(source), rank=0)
+        node = Node(kind, [(*source[1], True)], in_batch=self.depends(source), rank=0, reduction=self.line)
         self.add(node, [line], [(name, self.number)], in_batch)
 
     def small_table(self, in_batch):
@@ -785,7 +810,7 @@ class FusionRule(unittest.TestCase):
 
     def test_every_rule_decides_some_dag(self):
         for rule in ["weights", "computed places", "barriers", "guards", "one gather", "waiting",
-                     "own views", "own maps", "codecs", "eight resamples", "eight inputs", "once", "ways", "rows",
+                     "own views", "own maps", "codecs", "eight resamples", "eight inputs", "once", "ways", "rows", "reductions beside",
                      "rows beside", "eight reductions"]:
             with self.subTest(rule=rule):
                 changed = [draft.seed for draft in self.drafts

@@ -10,6 +10,7 @@
 #include "compiler/Conversion/KernelToLoops/Vector/LanePixels.h"
 #include "compiler/Conversion/KernelToLoops/Vector/Memory.h"
 #include "compiler/Conversion/KernelToLoops/Vector/Random.h"
+#include "compiler/Conversion/KernelToLoops/Whole/JoinedLoops.h"
 #include "compiler/Conversion/TensorType.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include <map>
@@ -94,6 +95,7 @@ struct Context {
   mlir::Value scratchUsed;
   ScratchNeed scratchNeed;
   llvm::SmallVector<KeptCheck> checks;
+  CodePlace lastReduction;     ///< where its code begins, and that of those that are joined with it
   mlir::Block *exit = nullptr; // takes the check's id
   mlir::Value failureState;    // id of the first failed check inside a branch
 };

@@ -8,6 +8,7 @@
 #include "compiler/Conversion/KernelToLoops/Elements/Scalars.h"
 #include "compiler/Conversion/KernelToLoops/Nest/Nest.h"
 #include "compiler/Conversion/KernelToLoops/Rows/ResampledRows.h"
+#include "compiler/Conversion/KernelToLoops/Whole/JoinedLoops.h"
 #include "compiler/Conversion/KernelToLoops/Whole/Reduce.h"
 #include "compiler/Conversion/KernelToLoops/Whole/Whole.h"
 #include "compiler/Dialect/OutputsTogether.h"
@@ -131,10 +132,25 @@ LogicalResult penstock::conversion::emitTopLevel(const Site &around, Operation &
   return success(); // likewise
 }
 
+/// Puts what was just written from `begin` on into the loops of the reduction before, where the
+/// schedule says so.
+static void joinReduction(Context &ctx, ReduceOp op, CodePlace begin) {
+  if (!reductionOf(op).getJoined()) {
+    ctx.lastReduction = begin;
+    return;
+  }
+  joinLoops(ctx.lastReduction, begin);
+  ctx.elements.clear(); // blocks that they are for are gone
+}
+
 static LogicalResult materialise(const Site &site, Operation &op) {
   auto [ctx, b, l, m] = site.parts();
-  if (auto computed = ctx.whole->compute(site, &op))
+  const CodePlace begin = endOf(b.getInsertionBlock());
+  if (auto computed = ctx.whole->compute(site, &op)) {
+    if (auto reduce = llvm::dyn_cast<ReduceOp>(op))
+      joinReduction(ctx, reduce, begin);
     return *computed;
+  }
   if (formOf(&op) != KernelForm::inlined)
     return refuse(op);
   for (Value result : op.getResults()) {

@@ -430,3 +430,66 @@ pipe.kernel @k "pixels" schedule {level = 3 : i64} {
   %0 = pipe.reduce sum %x over ["w"] {reduction = #schedule.reduction<way = lanes, lanes = 32, small = 4>} : !pipe.tensor<i32[h=4, w=40]> -> !pipe.tensor<i32[h=4]>
   pipe.return %0 : !pipe.tensor<i32[h=4]>
 }
+
+// -----
+
+// kernel, C29.
+pipe.kernel @k "pixels" schedule {level = 3 : i64} {
+^bb0(%x: !pipe.tensor<u8[h=4, w=40]>):
+  // expected-error @below {{(C29); what is joined stands behind a reduction of the same elements, for the same results, which goes alike}}
+  %0 = pipe.reduce max %x over ["w"] {reduction = #schedule.reduction<way = lanes, lanes = 32, joined = true>} : !pipe.tensor<u8[h=4, w=40]> -> !pipe.tensor<u8[h=4]>
+  pipe.return %0 : !pipe.tensor<u8[h=4]>
+}
+
+// -----
+
+// kernel, C29.
+pipe.kernel @k "pixels" schedule {level = 3 : i64} {
+^bb0(%x: !pipe.tensor<u8[h=4, w=40]>):
+  %0 = pipe.reduce max %x over ["w"] {reduction = #schedule.reduction<way = lanes, lanes = 32>} : !pipe.tensor<u8[h=4, w=40]> -> !pipe.tensor<u8[h=4]>
+  // expected-error @below {{(C29);}}
+  %1 = pipe.reduce min %x over ["w"] {reduction = #schedule.reduction<way = lanes, lanes = 16, joined = true>} : !pipe.tensor<u8[h=4, w=40]> -> !pipe.tensor<u8[h=4]>
+  pipe.return %0, %1 : !pipe.tensor<u8[h=4]>, !pipe.tensor<u8[h=4]>
+}
+
+// -----
+
+// kernel, C29.
+pipe.kernel @k "pixels" schedule {level = 3 : i64} {
+^bb0(%x: !pipe.tensor<u8[h=4, w=40]>):
+  %0 = pipe.reduce max %x over ["w"] {reduction = #schedule.reduction<way = single>} : !pipe.tensor<u8[h=4, w=40]> -> !pipe.tensor<u8[h=4]>
+  // expected-error @below {{(C29);}}
+  %1 = pipe.reduce min %x over ["h"] {reduction = #schedule.reduction<way = single, joined = true>} : !pipe.tensor<u8[h=4, w=40]> -> !pipe.tensor<u8[w=40]>
+  pipe.return %0, %1 : !pipe.tensor<u8[h=4]>, !pipe.tensor<u8[w=40]>
+}
+
+// -----
+
+// kernel, C29: it takes something of the one before.
+pipe.kernel @k "pixels" schedule {level = 3 : i64} {
+^bb0(%x: !pipe.tensor<u8[h=4, w=40]>):
+  %0 = pipe.reduce max %x over ["w"] {reduction = #schedule.reduction<way = lanes, lanes = 32>} : !pipe.tensor<u8[h=4, w=40]> -> !pipe.tensor<u8[h=4]>
+  %1 = pipe.map(%x, %0) : (!pipe.tensor<u8[h=4, w=40]>, !pipe.tensor<u8[h=4]>) -> !pipe.tensor<u8[h=4, w=40]> {
+  ^bb0(%p: ui8, %q: ui8, %i: i64, %j: i64):
+    %3 = pipe.binary sub %q, %p : ui8
+    pipe.yield %3 : ui8
+  }
+  // expected-error @below {{(C29);}}
+  %2 = pipe.reduce max %1 over ["w"] {reduction = #schedule.reduction<way = lanes, lanes = 32, joined = true>} : !pipe.tensor<u8[h=4, w=40]> -> !pipe.tensor<u8[h=4]>
+  pipe.return %0, %2 : !pipe.tensor<u8[h=4]>, !pipe.tensor<u8[h=4]>
+}
+
+// -----
+
+// kernel, C29: something is stored between.
+pipe.kernel @k "pixels" schedule {level = 3 : i64} {
+^bb0(%x: !pipe.tensor<u8[h=4, w=40]>):
+  %0 = pipe.reduce max %x over ["w"] {reduction = #schedule.reduction<way = lanes, lanes = 32>} : !pipe.tensor<u8[h=4, w=40]> -> !pipe.tensor<u8[h=4]>
+  %1 = pipe.map(%x) {schedule = "scratch"} : (!pipe.tensor<u8[h=4, w=40]>) -> !pipe.tensor<u8[h=4, w=40]> {
+  ^bb0(%p: ui8, %i: i64, %j: i64):
+    pipe.yield %p : ui8
+  }
+  // expected-error @below {{(C29);}}
+  %2 = pipe.reduce max %1 over ["w"] {reduction = #schedule.reduction<way = lanes, lanes = 32, joined = true>} : !pipe.tensor<u8[h=4, w=40]> -> !pipe.tensor<u8[h=4]>
+  pipe.return %0, %2 : !pipe.tensor<u8[h=4]>, !pipe.tensor<u8[h=4]>
+}
