@@ -226,8 +226,11 @@ int64_t Program::allowedBad(uint32_t epoch, int64_t start) const {
   const int64_t samples = byLength       ? byLength->samplesOf(seed, epoch, start, rank, world)
                           : callerOrders ? samplesPerEpoch()
                                          : samplesThrough(start);
+  // 29 % of 100 are 29: a share is the number next to what was written, and so is the product.
+  const double most = substitute * double(samples), whole = std::round(most);
+  const bool isWhole = std::fabs(most - whole) <= whole * 0x1p-50;
   // A share that is not zero allows one, however small the table is.
-  return std::max<int64_t>(1, int64_t(std::floor(substitute * double(samples))));
+  return std::max<int64_t>(1, int64_t(isWhole ? whole : std::floor(most)));
 }
 
 Result<std::shared_ptr<const Program>> Program::make(std::shared_ptr<const Layout> layout,

@@ -2,12 +2,33 @@
 //
 // Outputs of a batch.
 #include "compiler/Import/Pipeline/Pipeline.h"
+#include "llvm/Support/SaveAndRestore.h"
+#include <utility>
 
 using namespace penstock::importer;
 
+/// People who write `row.image |> random_crop(32)` into an output want a crop for each sample; what
+/// a batch is to share has a name.
+void PipelineImport::warnOfShared(const dsl::OutputDecl &output) {
+  if (!draws.shared)
+    return;
+  const CallSite call = *std::exchange(draws.shared, std::nullopt);
+  const bool isCall = !call.function.empty() && call.range.file == output.value->range.file;
+  diagnostics
+      .warning(isCall ? call.range : output.value->range,
+               (isCall ? quote(call.function) : "this") +
+                   " draws once for all samples of a batch, as it stands in the batch block")
+      .hint("a `let` before `batch` draws for each sample, and one inside says that all share it");
+}
+
 void PipelineImport::importOutput(const dsl::OutputDecl &output) {
   draws.statement = output.name.text;
-  Val value = eval(*output.value);
+  Val value;
+  {
+    llvm::SaveAndRestore inside(draws.inOutput, true);
+    value = eval(*output.value);
+  }
+  warnOfShared(output);
   PlaceGuard guard(*this, output.name.range);
   if (value.is(Kind::Poison))
     throw Abort{};

@@ -88,6 +88,9 @@ Val Draws::draw(DrawKind kind, const std::string &name, llvm::ArrayRef<mlir::Val
   auto draw = in.builderFor(operands).create<pipe::DrawOp>(
       in.here, type, kind, key, args, element, static_cast<uint64_t>(random::drawId(path)), path);
   ++count;
+  const bool differs = perSample || kind == DrawKind::permutation;
+  if (inOutput && in.inBatch && !differs && !shared)
+    shared = in.calls.empty() ? CallSite{} : in.calls.front();
   if (inPrelude()) // shown as what the prelude's function makes of it
     pipe::setDrawn(draw, {std::string()});
   else if (!decidedStage.empty() && !pipe::drawnNames(draw)[0].empty())

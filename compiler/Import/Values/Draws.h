@@ -36,6 +36,9 @@ public:
   std::vector<mlir::Value> attempts;   ///< the numbers of the tries, outermost first
   size_t stepsBefore = 0;              ///< of `keySteps`
   int64_t count = 0;                   ///< draws so far
+  bool inOutput = false;               ///< in what an output delivers
+  /// The call in an output, or what it delivers, that draws once for all samples of the batch.
+  std::optional<CallSite> shared;
   std::map<std::string, int> ordinals; ///< how many have had a path
 
 private:

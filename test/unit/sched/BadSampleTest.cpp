@@ -138,6 +138,27 @@ TEST(BadSample, FailModeNamesFileAndReason) {
   EXPECT_EQ(readEpoch(**session).error, read.error);
 }
 
+/// Neither 0.29 nor 29 * 0.01 is 29 hundredths as a double, and their products with 100 are below 29, or above.
+TEST(BadSample, SharesAreDecimal) {
+  JpegRecipe recipe;
+  recipe.stored = JCS_RGB;
+  const auto fine = encodeJpeg(recipe, 24, 16, std::vector<uint8_t>(24 * 16 * 3, 90));
+  for (const int percent : {7, 14, 28, 29}) {
+    FakeFileSystem files;
+    for (int file = 0; file < 100; ++file) {
+      const std::string name = "/data/cat/" + std::to_string(100 + file) + ".jpg";
+      file < percent ? files.addFile(name, "damaged") : files.addFile(name, fine);
+    }
+    SessionOptions options = folderOptions(files);
+    for (const double share : {percent / 100.0, percent * 0.01}) {
+      options.substitute = share;
+      EXPECT_EQ(readEpoch(**folderPipeline().open(options)).error, "") << share;
+      options.substitute = share - 1e-9;
+      EXPECT_NE(readEpoch(**folderPipeline().open(options)).error, "") << share;
+    }
+  }
+}
+
 TEST(BadSample, MoreThanAllowedEndTheSession) {
   FakeFileSystem files;
   fillFolder(files, 12);

@@ -79,7 +79,9 @@ class Hook:
         """The loader's plan, which may have open sessions, where this one is the same."""
         known = self.plans.get(loader)
         if type(known) is type(plan) and known.same_as(plan):
-            return known
+            if isinstance(known, LeafPlan):
+                return known
+            plan.idle = known.idle # which rows a Subset names, and their targets, may be others now
         self.plans[loader] = plan
         return plan
 

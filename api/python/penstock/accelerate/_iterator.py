@@ -32,7 +32,7 @@ class PipelineIterator(_BaseDataLoaderIter):
         self._plan, self._entry, self._compared = plan, entry, compared
         self._ahead, self._askable, self._begun = asked_ahead(loader), askable(loader.batch_sampler), -1
         self._workers = WorkerRandomness(self._base_seed, self._num_workers)
-        self._targets = [part.target for part in plan.table.parts]
+        self._targets = [part.frozen() if self._num_workers else part.target for part in plan.table.parts]
         self._target_transforms = [part.dataset.target_transform for part in plan.table.parts]
         self._by_sample = not plan.plain or bool(plan.work.rest) or any(t is not None for t in self._target_transforms)
         # Without workers, what the script changes between two batches counts at once.
@@ -107,7 +107,8 @@ class PipelineIterator(_BaseDataLoaderIter):
     # --- one batch --------------------------------------------------------------------------------------------------------
 
     def _made(self, indices: Sequence[Any], parts: list[numpy.ndarray]) -> Any:
-        if self._session is not None and not all(guard.same() for guard in self._guards):
+        if self._session is not None and not self._num_workers and not self._same(indices, parts):
+            self._entry.note("the data set or a transform was changed within an epoch: the rest of it comes from the script's own code")
             self._session.close()
             self._session = None
         if not parts or self._session is None: # the data set itself has to make sense of these numbers
@@ -129,11 +130,19 @@ class PipelineIterator(_BaseDataLoaderIter):
             samples = [self._dataset[indices[k]] if k in bad else self._sample(row, k, outputs) for k, row in enumerate(rows)]
             return self._collate_fn(samples)
 
+    def _same(self, indices: Sequence[Any], parts: list[numpy.ndarray]) -> bool:
+        """True if the script has not changed what the images and targets of a batch come from, since the epoch began."""
+        table = self._plan.table
+        return all(guard.same() for guard in self._guards) and all(
+            part.dataset.transform is guard.transform and part.dataset.target_transform is change
+            for part, guard, change in zip(table.parts, self._guards, self._target_transforms)) and (
+            not parts or table.still(indices, [row for rows in parts for row in rows.tolist()]))
+
     def _target(self, row: int) -> Any:
         if len(self._targets) == 1:
             return self._targets[0](row)
         part, inner = self._plan.table.place(row)
-        return part.target(inner)
+        return self._targets[self._plan.table.parts.index(part)](inner)
 
     def _sample(self, row: int, k: int, outputs: list[torch.Tensor]) -> tuple[Any, Any]:
         work = self._plan.work
@@ -142,7 +151,7 @@ class PipelineIterator(_BaseDataLoaderIter):
         for transform in work.rest:
             value = transform(value)
         target = self._target(row)
-        change = self._plan.table.place(row)[0].dataset.target_transform
+        change = self._target_transforms[self._plan.table.parts.index(self._plan.table.place(row)[0])]
         return value, target if change is None else change(target)
 
     def _bad_within(self, first: int, count: int) -> set[int]:

@@ -222,7 +222,8 @@ def _resized(recorded: Recorded, size: Any, resample: Any = None) -> Recorded | 
 @_or_looked("transform")
 def _warped(recorded: Recorded, size: Any, method: Any, data: Any, resample: Any = 0, fill: int = 1, fillcolor: Any = None) -> Recorded | None:
     fills = {0} if fillcolor is None else set(fillcolor) if isinstance(fillcolor, (list, tuple)) else {fillcolor}
-    if method != Image.AFFINE or len(fills) != 1 or fill != 1 or not all(isinstance(one, int) and 0 <= one <= 255 for one in fills):
+    packed = isinstance(fillcolor, int) and fillcolor != 0 and len(recorded.mode) > 1 # a byte for each band, as Pillow reads it
+    if method != Image.AFFINE or len(fills) != 1 or fill != 1 or packed or not all(isinstance(one, int) and 0 <= one <= 255 for one in fills):
         return None
     matrix = tuple(map(float, data[:6]))
     a, b = (int(extent) for extent in size)

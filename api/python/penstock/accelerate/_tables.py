@@ -2,6 +2,9 @@
 """The data sets of torchvision whose rows are known without calling `__getitem__`: lists of files, and arrays."""
 from __future__ import annotations
 
+import bisect
+import copy
+import functools
 import os
 import tempfile
 from dataclasses import dataclass
@@ -23,7 +26,7 @@ class Declined(Exception):
     """A loader runs as it is; the text says why."""
 
 
-@dataclass
+@dataclass(eq=False)
 class Part:
     """A data set that holds rows itself, and the parts of its `__getitem__`."""
     dataset: Any
@@ -35,6 +38,10 @@ class Part:
     takes: str
     #: The target of a row, before `target_transform`.
     target: Callable[[int], Any]
+    #: The same of the rows as they are now, whatever becomes of the data set: workers have copies.
+    frozen: Callable[[], Callable[[int], Any]]
+    #: True while row k of the data set is the image that it was.
+    same: Callable[[int], bool]
     #: The folder that paths start from, if there are relative ones.
     folder: str = ""
 
@@ -46,6 +53,7 @@ class Part:
 @dataclass
 class Table:
     """The rows of a loader's data set: those of its parts, one after the other."""
+    dataset: Any
     parts: list[Part]
     #: The row of each index of the data set; None: the same number.
     rows: numpy.ndarray | None
@@ -72,6 +80,15 @@ class Table:
             row -= len(part.images)
         raise IndexError(row)
 
+    def still(self, indices: Sequence[Any], rows: Sequence[int]) -> bool:
+        """True if the data set gives these rows for these indices, with the images that they had."""
+        for index, row in zip(indices, rows):
+            part, inner = self.place(row)
+            dataset, found = inner_of(self.dataset, int(index))
+            if dataset is not part.dataset or found != inner or not part.same(inner):
+                return False
+        return True
+
     def same_as(self, other: Table) -> bool:
         """True if a session over the other table gives the same images."""
         def one(a: Part, b: Part) -> bool:
@@ -96,9 +113,14 @@ def files_of(dataset: Any) -> Part | None:
         raise Declined(f"{name_of(dataset)} has a loader of its own, {name_of(dataset.loader)}")
     if dataset.loader is datasets.folder.default_loader and torchvision.get_image_backend() != "PIL":
         raise Declined("torchvision's image backend is not PIL")
-    samples = dataset.samples
+    samples, loader = dataset.samples, dataset.loader
     paths = [os.fspath(path) for path, _ in samples]
-    return Part(dataset, paths, None, "image", lambda row: dataset.samples[row][1],
+
+    def frozen() -> Callable[[int], Any]:
+        samples = list(dataset.samples)
+        return lambda row: samples[row][1]
+    return Part(dataset, paths, None, "image", lambda row: dataset.samples[row][1], frozen,
+                lambda row: row < len(dataset.samples) and dataset.loader is loader and os.fspath(dataset.samples[row][0]) == paths[row],
                 "" if all(map(os.path.isabs, paths)) else os.getcwd())
 
 
@@ -112,8 +134,8 @@ def array_of(dataset: Any) -> Part | None:
     else:
         return None
 
-    def target(row: int) -> Any:
-        targets = getattr(dataset, name)
+    def target(row: int, targets: Any = None) -> Any:
+        targets = getattr(dataset, name) if targets is None else targets
         if base is datasets.CIFAR10: # whatever they are
             return targets[row]
         return None if base is datasets.STL10 and targets is None else int(targets[row])
@@ -128,12 +150,26 @@ def array_of(dataset: Any) -> Part | None:
         raise Declined(f"{name_of(dataset)}.data has {extents['c']} channels")
     column = ", ".join(f"{axis} = {'rgb' if axis == 'c' else extents[axis]}" for axis in order)
     return Part(dataset, array, (f"u8[{column}]", "row.image |> three_equal" if order == "hw"
-                                 else "row.image"), "grey" if order == "hw" else "image", target)
+                                 else "row.image"), "grey" if order == "hw" else "image", target,
+                lambda: functools.partial(target, targets=copy.deepcopy(getattr(dataset, name))), lambda row: dataset.data is images)
 
 
 def name_of(thing: Any) -> str:
     cls = thing if isinstance(thing, type) or hasattr(thing, "__qualname__") else type(thing)
     return f"{cls.__module__}.{cls.__qualname__}"
+
+
+def inner_of(dataset: Any, index: int) -> tuple[Any, int]:
+    """The data set that holds an index of `dataset`, and its number there."""
+    while True:
+        if isinstance(dataset, Subset):
+            dataset, index = dataset.dataset, int(dataset.indices[index])
+        elif isinstance(dataset, ConcatDataset):
+            part = bisect.bisect_right(dataset.cumulative_sizes, index)
+            index -= dataset.cumulative_sizes[part - 1] if part else 0
+            dataset = dataset.datasets[part]
+        else:
+            return dataset, index
 
 
 # --- data sets of data sets -------------------------------------------------------------------------------------------
@@ -173,7 +209,7 @@ def table_of(dataset: Any) -> Table:
     if found is not None and len(found) == sum(len(part.images) for part in parts) and (
             found == numpy.arange(len(found))).all():
         found = None
-    return Table(parts, found, length)
+    return Table(dataset, parts, found, length)
 
 
 # --- as the source of a pipeline --------------------------------------------------------------------------------------
