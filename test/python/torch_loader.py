@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
 try:
     import numpy
@@ -46,6 +47,74 @@ class TorchLoader(unittest.TestCase):
                         self.assertEqual(loader.drop_last, (last or text) == "drop", (rows, text, last))
         with Loader(penstock.load(NUMBERS, **OPTIONS)) as loader:
             self.assertEqual(len(list(map(len, loader))), 13)
+
+    def test_tensors_whose_signs_lie_elsewhere(self):
+        values = torch._neg_view(torch.arange(100)), torch.complex(torch.zeros(100), torch.arange(100.)).conj().imag.to(torch.int64)
+        for value in values:
+            with Loader(NUMBERS.replace("row.value * row.value", "row.value"), columns={"value": value}, cache="") as loader:
+                self.assertEqual(sorted(n for squares, _ in loader for n in squares.tolist()), list(range(-99, 1)))
+
+    def test_the_epoch_that_is_given_to_the_sampler(self):
+        utils = torch.utils.data
+
+        def loader_of(sampler, **options):
+            return Loader(NUMBERS, batch_sampler=utils.BatchSampler(sampler, 8, drop_last=False), **OPTIONS, **options)
+
+        def order(loader):
+            return [square for squares, _ in loader for square in squares.tolist()]
+
+        def wanted(epoch):
+            own = utils.DistributedSampler(range(100), num_replicas=1, rank=0)
+            own.set_epoch(epoch)
+            return [row * row for row in own]
+        sampler = utils.DistributedSampler(range(100), num_replicas=1, rank=0)
+        with loader_of(sampler) as loader:
+            for epoch in (5, 6, 9, 2, 2):
+                sampler.set_epoch(epoch)
+                self.assertEqual(order(loader), wanted(epoch))
+            self.assertEqual(order(loader), wanted(3)) # as nobody gave one
+            loader.sampler.set_epoch(8)
+            self.assertEqual(order(loader), wanted(8))
+            rest = iter(loader)
+            before = [square for squares, _ in (next(rest), next(rest)) for square in squares.tolist()]
+            state = loader.state_dict()
+        sampler = utils.DistributedSampler(range(100), num_replicas=1, rank=0)
+        with loader_of(sampler) as loader:
+            loader.load_state_dict(state)
+            self.assertEqual(before + order(loader), wanted(9))
+        sampler.set_epoch(4)
+        with loader_of(sampler) as loader:
+            self.assertEqual(order(loader), wanted(4))
+        with loader_of(sampler, epoch=7) as loader:
+            self.assertEqual(order(loader), wanted(7))
+        with Loader(NUMBERS, batch_sampler=[[1, 2], [3]], **OPTIONS) as loader:
+            self.assertEqual((len(loader), len(loader.sampler), order(loader)), (2, 3, [1, 4, 9]))
+
+    def test_a_batch_that_comes_while_its_tensors_are_interrupted_is_not_lost(self):
+        from penstock.torch import _loader
+        for name, output in (("make_capsules", "tuple"), ("as_tuple", "dict"), ("as_tuple", lambda batch: tuple(batch.values()))):
+            plain, calls = getattr(_loader, name), []
+
+            def interrupted(*arguments):
+                calls.append(1)
+                if len(calls) % 3 == 0:
+                    raise KeyboardInterrupt
+                made = plain(*arguments)
+                if len(calls) % 3 == 1:
+                    raise TimeoutError
+                return made
+            with Loader(NUMBERS, output=output, **OPTIONS) as loader, mock.patch.object(_loader, name, interrupted):
+                found, batches = [], iter(loader)
+                while True:
+                    try:
+                        batch = next(batches)
+                    except (KeyboardInterrupt, TimeoutError):
+                        continue
+                    except StopIteration:
+                        break
+                    found += (batch["square"] if output == "dict" else batch[0]).tolist()
+                self.assertGreater(len(calls), 30)
+            self.assertEqual(sorted(found), [n * n for n in range(100)])
 
     def test_tuples_dicts_and_functions(self):
         with Loader(NUMBERS, **OPTIONS) as loader:

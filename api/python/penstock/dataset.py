@@ -347,7 +347,7 @@ def array_of(value: Any) -> tuple[str, tuple[int, ...], tuple[int, ...], int, An
                  "int32": "i32", "int64": "i64", "bool": "bool", "uint16": "u16"}.get(str(value.dtype).split(".")[-1])
         if value.device.type != "cpu" or dtype is None:
             raise TypeError(f"no column for a tensor of {value.dtype} on {value.device}")
-        value = value.detach()
+        value = value.detach().resolve_neg() # whose elements have their signs elsewhere
         size = value.element_size()
         return dtype, tuple(value.shape), tuple(s * size for s in value.stride()), value.data_ptr(), value
     import numpy

@@ -325,6 +325,11 @@ class Loader(_c.OfThisProcess):
         return self._info["batches_per_epoch"]
 
     def __iter__(self) -> Iterator[Batch]:
+        return self.batches_as(None)
+
+    def batches_as(self, make: Callable[[Batch], Any] | None) -> Iterator[Any]:
+        """The batches of `iter(loader)`, each as what `make` makes of it. A batch that comes while that is interrupted is not lost: the next
+        `next()` gives it. So where `make` raises something, it is called again."""
         with self._alone():
             self._live()
             if self._started and not self._resumed:
@@ -332,7 +337,7 @@ class Loader(_c.OfThisProcess):
             self._resumed = False
             self._started = True
             self._iterator = token = object()
-        return _Epoch(self, token)
+        return _Epoch(self, token, make)
 
     def set_epoch(self, epoch: int, **parameters: Any) -> None:
         """The next ``for`` begins this epoch, with other values of run-time parameters if there are some. Where it is the
@@ -711,11 +716,11 @@ class _Asked:
 
 class _Epoch:
     """The batches of one epoch, or of what is left of it."""
-    __slots__ = ("_loader", "_token")
+    __slots__ = ("_loader", "_token", "_make")
 
-    def __init__(self, loader: Loader, token: object):
+    def __init__(self, loader: Loader, token: object, make: Callable[[Batch], Any] | None):
         self._loader: Loader | None = loader
-        self._token = token
+        self._token, self._make = token, make
 
     def __iter__(self) -> _Epoch:
         return self
@@ -728,7 +733,7 @@ class _Epoch:
         try:
             batch = loader._next(self)
             if batch is not None:
-                return batch
+                return batch if self._make is None else self._make(batch)
         except BaseException: # up to Python 3.10 there is more than one place for them behind the call
             if batch is not None:
                 loader._take_back(batch._owner, self)

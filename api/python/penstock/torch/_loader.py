@@ -68,15 +68,30 @@ class Dataset:
         return f"<the table of {self._loader.program.name}: {len(self)} rows>"
 
 
-def rows_of(sampler: Any) -> Callable[[int], Iterable[Sequence[int]]]:
+class Rows:
     """The batches that a batch sampler of torch's gives for an epoch. Epochs may be asked for before trainers set them."""
-    def rows(epoch: int) -> Iterable[Sequence[int]]:
-        for one in (sampler, getattr(sampler, "sampler", None)):
-            set_epoch = getattr(one, "set_epoch", None)
-            if set_epoch is not None:
-                set_epoch(epoch)
-        return iter(sampler)
-    return rows
+
+    def __init__(self, batches: Any):
+        self._batches = batches
+        self._samplers = [one for one in (batches, getattr(batches, "sampler", None)) if hasattr(one, "set_epoch")]
+        self._seen: int | None = 0 # what samplers begin with
+
+    def __call__(self, epoch: int) -> Iterable[Sequence[int]]:
+        for one in self._samplers:
+            one.set_epoch(epoch)
+        self.look()
+        return iter(self._batches)
+
+    def _now(self) -> int | None:
+        return next((one.epoch for one in self._samplers if isinstance(getattr(one, "epoch", None), int)), None)
+
+    def look(self) -> None:
+        self._seen = self._now()
+
+    def given(self) -> int | None:
+        """The epoch that the trainer has given to the sampler itself since this was last looked at."""
+        now = self._now()
+        return None if now == self._seen else now
 
 
 class Sampler:
@@ -89,6 +104,8 @@ class Sampler:
         self._loader.set_epoch(epoch)
 
     def __len__(self) -> int:
+        if isinstance(self._batches, (list, tuple)):
+            return sum(map(len, self._batches))
         if self._batches is not None:
             return len(self._batches.sampler)
         return self._loader.info["samples_per_epoch"]
@@ -106,7 +123,8 @@ class Loader:
     source   a .pipe file, its text, or an open penstock.Loader
     output   what a batch becomes: "tuple" (in the order of the text), "dict" (by name), or a function of the dict
     batch_sampler  says which rows come, as lists of their numbers, in place of the pipeline's order: torch's BatchSampler over
-             any sampler, of batches up to the pipeline's size. Ranks are the sampler's business then
+             any sampler, of batches up to the pipeline's size. Ranks are the sampler's business then. Its `set_epoch` is called
+             for each epoch; one that the trainer gives to the sampler itself is the next that begins
     rank, world, options
              as penstock.load; ranks are torch.distributed's where a process group is initialized
 
@@ -124,8 +142,13 @@ class Loader:
                  batch_sampler: Iterable[Sequence[int]] | None = None, rank: int | None = None,
                  world: int | None = None, **options: Any):
         self.batch_sampler = batch_sampler
-        if batch_sampler is not None:
-            options["rows"], rank, world = rows_of(batch_sampler), 0, 1
+        self._rows = None if batch_sampler is None else Rows(batch_sampler)
+        if self._rows is not None:
+            options["rows"], rank, world = self._rows, 0, 1
+            given = self._rows.given()
+            if given is not None:
+                options.setdefault("epoch", given)
+            self._rows.look()
         if isinstance(source, PlainLoader):
             if options or rank is not None or world is not None:
                 raise TypeError("an open loader has its options")
@@ -138,12 +161,9 @@ class Loader:
                 world = torch.distributed.get_world_size() if together else 1
             #: The penstock.Loader below.
             self.loader = load(source, rank=rank, world=world, **options)
-        if output == "tuple":
-            self._make: Callable[[Batch], Any] = as_tuple
-        elif output == "dict":
-            self._make = as_dict
-        elif callable(output):
-            self._make = lambda batch: output(as_dict(batch)) # type: ignore[operator]
+        self._function = output if callable(output) else None
+        if output in ("tuple", "dict") or callable(output):
+            self._make: Callable[[Batch], Any] = as_tuple if output == "tuple" else as_dict
         else:
             raise ValueError(f'output is "tuple", "dict" or a function, not {output!r}')
         self.dataset, self.sampler = Dataset(self.loader), Sampler(self.loader, batch_sampler)
@@ -168,7 +188,11 @@ class Loader:
         return len(self.loader if self.batch_sampler is None else self.batch_sampler) # type: ignore[arg-type]
 
     def __iter__(self) -> Iterator[Any]:
-        return map(self._make, iter(self.loader))
+        if self._rows is not None and (given := self._rows.given()) is not None:
+            self._rows.look()
+            self.loader.set_epoch(given)
+        batches = self.loader.batches_as(self._make)
+        return batches if self._function is None else map(self._function, batches)
 
     def set_epoch(self, epoch: int) -> None:
         """As `sampler.set_epoch`."""
@@ -179,6 +203,8 @@ class Loader:
 
     def load_state_dict(self, state: Mapping[str, str]) -> None:
         self.loader.load_state_dict(state)
+        if self._rows is not None:
+            self._rows.look()
 
     def close(self) -> None:
         self.loader.close()
