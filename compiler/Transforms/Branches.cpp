@@ -95,6 +95,28 @@ static LogicalResult flatten(ChooseOp choose, Guards &guards) {
   return success();
 }
 
+/// Operations that all unrolled iterations of a pipeline may have: as many as there may be
+/// expressions (dsl/Sema/InlinedSize.h).
+static constexpr uint64_t mostUnrolled = 500'000;
+
+/// Counts what the iterations of `repeat` take, where they stand one after the other; an error, before
+/// any is made, if that is too much.
+static LogicalResult countUnrolled(RepeatOp repeat, uint64_t &unrolled) {
+  const uint64_t most = repeat.getBound();
+  const uint64_t times =
+      std::min(most, static_cast<uint64_t>(std::max<int64_t>(
+                         constantOf(repeat.getCount()).value_or(INT64_MAX), 0)));
+  uint64_t body = 0;
+  repeat.getBody().walk([&](Operation *) { ++body; });
+  if (times > 0 && body > (mostUnrolled - unrolled) / times)
+    return repeat.emitError() << "`repeat` of " << times << " iterations, each of " << body
+                              << " operations that go through whole tensors: together a pipeline "
+                                 "unrolls at most "
+                              << mostUnrolled;
+  unrolled += times * body;
+  return success();
+}
+
 void unrollRepeat(RepeatOp repeat, Guards &guards) {
   OpBuilder builder(repeat);
   ScalarBuilder scalars(builder, repeat.getLoc());
@@ -149,10 +171,10 @@ static void hoistNumbersOfSample(Operation *scope) {
 }
 
 /// Flattens the branches of `block` in order; what an arm held is looked at where it now stands.
-static LogicalResult flattenIn(Block &block, Guards &guards) {
+static LogicalResult flattenIn(Block &block, Guards &guards, uint64_t &unrolled) {
   for (Operation *op = block.empty() ? nullptr : &block.front(); op;) {
     if (auto batch = llvm::dyn_cast<BatchOp>(op);
-        batch && failed(flattenIn(batch.getBody().front(), guards)))
+        batch && failed(flattenIn(batch.getBody().front(), guards, unrolled)))
       return failure();
     if (classOf(op) != OpClass::branch) {
       if (classOf(op) == OpClass::point && llvm::isa<ChooseOp, RepeatOp>(op))
@@ -165,7 +187,10 @@ static LogicalResult flattenIn(Block &block, Guards &guards) {
       if (failed(flatten(choose, guards)))
         return failure();
     } else {
-      unrollRepeat(llvm::cast<RepeatOp>(op), guards);
+      auto repeat = llvm::cast<RepeatOp>(op);
+      if (failed(countUnrolled(repeat, unrolled)))
+        return failure();
+      unrollRepeat(repeat, guards);
     }
     op = before ? before->getNextNode() : &block.front();
   }
@@ -174,7 +199,8 @@ static LogicalResult flattenIn(Block &block, Guards &guards) {
 
 FailureOr<Guards> flattenBranches(PipelineOp pipeline) {
   Guards guards;
-  if (failed(flattenIn(pipeline.getBody().front(), guards)))
+  uint64_t unrolled = 0;
+  if (failed(flattenIn(pipeline.getBody().front(), guards, unrolled)))
     return failure();
   return guards;
 }

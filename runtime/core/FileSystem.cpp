@@ -168,4 +168,34 @@ Status readToEnd(const RawRead &read, uint64_t expectedSize, uint64_t maxBytes,
   return {};
 }
 
+/// Reads a code point of UTF-8 (RFC 3629), or one byte that begins none.
+static char32_t nextPoint(std::string_view text, size_t &at) {
+  const auto byte = [&](size_t k) { return uint32_t(uint8_t(text[at + k])); };
+  const uint32_t first = byte(0);
+  const size_t length = first < 0x80 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
+  uint32_t point = length == 1 ? first : first & (0xFF >> (length + 1));
+  bool isWhole = first < 0x80 || (first >= 0xC2 && first <= 0xF4 && at + length <= text.size());
+  for (size_t k = 1; isWhole && k < length; ++k) {
+    isWhole = (byte(k) & 0xC0) == 0x80;
+    point = point << 6 | (byte(k) & 0x3F);
+  }
+  static constexpr uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+  isWhole = isWhole && point >= least[length] && point <= 0x10FFFF && point >> 11 != 0xD800 >> 11;
+  at += isWhole ? length : 1;
+  return isWhole ? point : 0xDC00 + first;
+}
+
+bool comesBefore(std::string_view a, std::string_view b) {
+  size_t mine = 0;
+  while (mine < a.size() && mine < b.size() && a[mine] == b[mine] && uint8_t(a[mine]) < 0x80)
+    ++mine;
+  size_t its = mine;
+  while (mine < a.size() && its < b.size()) {
+    const char32_t one = nextPoint(a, mine), other = nextPoint(b, its);
+    if (one != other)
+      return one < other;
+  }
+  return its < b.size();
+}
+
 } // namespace penstock::runtime

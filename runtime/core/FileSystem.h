@@ -39,6 +39,11 @@ enum class Link : uint8_t {
   Broken,  ///< it cannot be followed: to nothing, or in a circle; stat() says why
 };
 
+/// Returns whether a name or path comes before another, as in Python's `sorted`, and so for
+/// torchvision: by code points, where a byte that belongs to no UTF-8 counts as U+DC00 and more
+/// (PEP 383). Of UTF-8 alone that is the order of bytes.
+bool comesBefore(std::string_view a, std::string_view b);
+
 struct FolderEntry {
   std::string name;
   /// The kind of the entry, or of the target if it is a link.

@@ -361,7 +361,7 @@ Result<std::vector<FolderEntry>> RealFileSystem::listFolder(std::string_view pat
   for (size_t index : unknown)
     follow(std::string(path) + "/" + entries[index].name, entries[index]);
   std::sort(entries.begin(), entries.end(),
-            [](const FolderEntry &a, const FolderEntry &b) { return a.name < b.name; });
+            [](const FolderEntry &a, const FolderEntry &b) { return comesBefore(a.name, b.name); });
   return entries;
 }
 

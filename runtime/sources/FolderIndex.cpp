@@ -270,7 +270,7 @@ Status FolderIndex::Builder::walkClasses(const std::vector<std::string> &names) 
         errors[label] = status.error();
       // torchvision sorts the folders of a class by their whole paths.
       std::sort(found.begin(), found.end(),
-                [](const Found &a, const Found &b) { return a.path < b.path; });
+                [](const Found &a, const Found &b) { return comesBefore(a.path, b.path); });
     });
     for (size_t label = begin; label < end; ++label) {
       if (errors[label])

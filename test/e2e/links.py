@@ -80,13 +80,13 @@ class Links(LanguageTest):
         subprocess.run(["rm", "-rf", out])
         allow = [word for folder in opened for word in ("--allow", folder)]
         done = subprocess.run(self.command("pack", *allow, root or self.root, out, "--json"), capture_output=True,
-                              text=True, env=self.environment())
+                              encoding="utf-8", errors="surrogateescape", env=self.environment())
         if done.returncode:
             self.assertEqual(done.returncode, 1, done.stderr)
             return done.stderr
         left_out = {entry["name"] for entry in json.loads(done.stdout)["left_out"]}
-        listed = subprocess.run(["tar", "-tf", os.path.join(out, "000000.tar")], capture_output=True, text=True)
-        names = [name for name in listed.stdout.splitlines() if not name.startswith("__")]
+        listed = subprocess.run(["tar", "--quoting-style=literal", "-tf", os.path.join(out, "000000.tar")], capture_output=True)
+        names = [name for name in os.fsdecode(listed.stdout).splitlines() if not name.startswith("__")]
         labels = {}
         for name in names:
             if name.endswith(".cls"):
@@ -103,8 +103,10 @@ class Links(LanguageTest):
                     self.picture(os.path.join(folder, name, f"p{i}.jpg"))
         os.makedirs(root)
         count = iter(range(1000))
+        # Of bytes that are no UTF-8 Python makes code points that lie between those of others.
+        mark = lambda: rng.choice(["", "", "", "é", "日", "\ue000", "\U0001f600", *map(os.fsdecode, (b"\xc4", b"\xe6\x97", b"\xff", b"\xed\xb2\x80", b"\xc0\xaf"))])
         for label in range(rng.randrange(2, 6)):
-            path = os.path.join(root, rng.choice(["", "x", "Y"]) + f"c{label}")
+            path = os.path.join(root, rng.choice(["", "x", "Y"]) + mark() + f"c{label}")
             kind = rng.choice(["folder"] * 4 + ["pool", "relative", "shut"] if rng.random() < 0.3 else ["folder", "pool"])
             if kind == "pool":
                 self.link(os.path.join(pool, rng.choice(["a", "b"])), path)
@@ -115,9 +117,9 @@ class Links(LanguageTest):
             if kind == "shut":
                 self.link(os.path.join(shut, "a"), path)
                 continue
-            self.picture(os.path.join(path, f"i{next(count)}.jpg"))
+            self.picture(os.path.join(path, f"{mark()}i{next(count)}.jpg"))
             for _ in range(rng.randrange(5)):
-                inner = os.path.join(path, rng.choice(["", "deep", "deep er", "deep/er"]), f"e{next(count)}")
+                inner = os.path.join(path, rng.choice(["", "deep", "deep er", "deep/er", mark()]), f"{mark()}e{next(count)}")
                 choice = rng.randrange(9)
                 if choice < 2:
                     self.picture(inner + rng.choice([".JPG", ".png", ".tif or", ".jpeg"]))
@@ -162,8 +164,9 @@ class Links(LanguageTest):
                     continue
                 self.assertNotIsInstance(found, str, found)
                 samples, left_out = found
-                self.assertEqual([entry for entry in wanted if entry[0] not in left_out], samples)
-                self.assertEqual({name for name, _ in wanted if not os.path.exists(os.path.join(root, name))}, left_out)
+                shown = lambda name: os.fsencode(name).decode("utf-8", "replace") # JSON is UTF-8
+                self.assertEqual([entry for entry in wanted if shown(entry[0]) not in left_out], samples)
+                self.assertEqual({shown(name) for name, _ in wanted if not os.path.exists(os.path.join(root, name))}, left_out)
         self.assertGreater(min(outcomes.values()), 1, outcomes)
 
     def test_the_model_is_torchvisions(self):

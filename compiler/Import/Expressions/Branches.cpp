@@ -320,6 +320,32 @@ Val Expressions::merge(mlir::Value index, std::vector<Val> values,
   return values[0];
 }
 
+namespace {
+/// What stands in a region before something is tried there.
+struct RegionState {
+  mlir::Operation *last;
+  size_t inputs;
+  llvm::DenseMap<mlir::Value, SortedPlace> sorted;
+
+  explicit RegionState(const ElementRegion &region)
+      : last(region.block->empty() ? nullptr : &region.block->back()),
+        inputs(region.inputs.size()), sorted(region.sorted) {}
+
+  /// Moves what was made since to the end of `rest`, and lets go of what it reads.
+  void restore(ElementRegion &region, mlir::Block &rest) const {
+    auto made = last ? std::next(last->getIterator()) : region.block->begin();
+    rest.getOperations().splice(rest.end(), region.block->getOperations(), made,
+                                region.block->end());
+    for (mlir::Operation &op : rest)
+      op.dropAllReferences();
+    region.block->eraseArguments(static_cast<unsigned>(inputs),
+                                 static_cast<unsigned>(region.inputs.size() - inputs));
+    region.inputs.resize(inputs);
+    region.sorted = sorted;
+  }
+};
+} // namespace
+
 /// What `expr` gives, of which only the type counts; null where it does not compile.
 std::optional<Val> Expressions::evalTrial(const dsl::Expr &expr) {
   const size_t reported = diagnostics.count(), depth = regions.size();
@@ -327,6 +353,9 @@ std::optional<Val> Expressions::evalTrial(const dsl::Expr &expr) {
   Restore ordinals(draws.ordinals);
   trials.push_back(OwnedBlock(new mlir::Block()));
   mlir::Block *block = trials.back().get();
+  std::vector<RegionState> before;
+  for (const ElementRegion *region : regions)
+    before.emplace_back(*region);
   std::optional<Val> result;
   {
     BaseGuard inside(base, block);
@@ -338,6 +367,8 @@ std::optional<Val> Expressions::evalTrial(const dsl::Expr &expr) {
     }
   }
   regions.resize(depth);
+  for (auto [region, state] : llvm::zip(regions, before))
+    state.restore(*region, *block);
   diagnostics.forget(reported);
   block->dropAllReferences();
   return result;
