@@ -62,7 +62,7 @@ runtime::Status Bundle::write(const std::string &path) const {
   if (auto written = (*files)->writeFileAtomically(
           whole.string(), {reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()});
       !written)
-    return Error{written.error().code, "cannot write " + path + ": " + written.error().message};
+    return written.error(); // which names it
   return {};
 }
 

@@ -31,7 +31,7 @@ pipeline p(list: path, root: path) with on_error = substitute(100%) {
                "|the file was changed while it was read"
                "|the file has become shorter than the [0-9]+ bytes that it had when it was opened"
                "|the file has changed since it was indexed"
-               "|no video file, or damaged: .*"
+               "|no video file of a format that is read, or damaged: .*"
                "|truncated or damaged video: .*"
                "|frame [0-9]+ (is damaged|does not come out of the decoder)"
                "|no frame of the video can be decoded"

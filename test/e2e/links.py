@@ -13,6 +13,8 @@ import numpy
 TREES = int(os.environ.get("PENSTOCK_TREES", "12"))
 # As torchvision.datasets.folder has them.
 EXTENSIONS = (".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp")
+# Of bytes that are no UTF-8 Python makes code points that lie between those of others.
+MARKS = ["é", "日", "\ue000", "\U0001f600", *map(os.fsdecode, (b"\xc4", b"\xe6\x97", b"\xe6\x97z", b"\xff", b"\xed\xb2\x80", b"\xc0\xaf", b"\xf4\x90\x80\x80"))]
 TEXT = """
 pipeline p(root: path) {
   for row in image_folder(root)
@@ -103,8 +105,7 @@ class Links(LanguageTest):
                     self.picture(os.path.join(folder, name, f"p{i}.jpg"))
         os.makedirs(root)
         count = iter(range(1000))
-        # Of bytes that are no UTF-8 Python makes code points that lie between those of others.
-        mark = lambda: rng.choice(["", "", "", "é", "日", "\ue000", "\U0001f600", *map(os.fsdecode, (b"\xc4", b"\xe6\x97", b"\xff", b"\xed\xb2\x80", b"\xc0\xaf"))])
+        mark = lambda: rng.choice(["", "", "", *MARKS])
         for label in range(rng.randrange(2, 6)):
             path = os.path.join(root, rng.choice(["", "x", "Y"]) + mark() + f"c{label}")
             kind = rng.choice(["folder"] * 4 + ["pool", "relative", "shut"] if rng.random() < 0.3 else ["folder", "pool"])
@@ -144,6 +145,15 @@ class Links(LanguageTest):
         alias = os.path.join(base, "alias")
         os.symlink("pool", alias)
         return root, rng.choice([[pool], [alias], [pool, os.path.join(base, "root")], []])
+
+    def test_names_in_other_encodings(self):
+        names = [mark + end for mark in MARKS for end in ("", "a")]
+        for name in names:
+            for inner in names:
+                self.picture(os.path.join(self.root, name, inner + ".jpg"))
+        samples, _ = self.tool_samples()
+        self.assertEqual(samples, [(f"{name}/{inner}", label) for label, name in enumerate(sorted(names))
+                                   for inner in sorted(inner + ".jpg" for inner in names)])
 
     def test_random_trees(self):
         outcomes = {True: 0, False: 0}

@@ -122,7 +122,7 @@ class Sound(LanguageTest):
         self.put([*KINDS, "text.mp3", "empty.mp3", "silent.mp4"])
         text, given = self.of_files()
         said = self.run_tool("run", self.write(text), *given).stderr
-        self.assertIn("text.mp3: no sound file, or damaged: Invalid data found when processing input", said)
+        self.assertIn("text.mp3: no sound file of a format that is read, or damaged: Invalid data found when processing input", said)
         self.assertIn("empty.mp3: not a sound file: it is empty", said)
         self.assertIn("silent.mp4: the file has no sound", said)
         for line in said.splitlines():  # and nothing of FFmpeg's beside

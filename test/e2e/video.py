@@ -339,8 +339,8 @@ pipeline p(PARAMETERS) with on_error = substitute(90%) {
         report = self.report(self.csv(), **self.list_of(rows))
         reasons = {bad["row"]: bad["reason"] for bad in report["bad_samples"]}
         self.assertEqual(set(reasons), {1, 2, 3, 4, 5})
-        self.assertRegex(reasons[1], "^no video file, or damaged: ")
-        self.assertRegex(reasons[2], "^no video file, or damaged: ")
+        self.assertRegex(reasons[1], "^no video file of a format that is read, or damaged: ")
+        self.assertRegex(reasons[2], "^no video file of a format that is read, or damaged: ")
         self.assertRegex(reasons[3], "^(the video stream is empty|the file has no video stream)$")
         self.assertRegex(reasons[4], "^cannot open .*a/gone.mp4: No such file or directory$")
         self.assertEqual(reasons[5], "frames 25 to 33 are wanted, and the video has 30")

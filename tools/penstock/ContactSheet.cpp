@@ -105,5 +105,8 @@ std::string penstock::cli::writeContactSheet(const std::string &path,
   const bool isWritten = png &&
                          std::fwrite(png.get(), 1, size_t(length), file.get()) == size_t(length) &&
                          std::fflush(file.get()) == 0;
-  return isWritten ? "" : std::strerror(errno);
+  const std::string why = isWritten ? "" : std::strerror(errno);
+  if (!isWritten)
+    std::remove(path.c_str()); // part of a sheet, or none of it
+  return why;
 }

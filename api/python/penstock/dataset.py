@@ -22,8 +22,9 @@ def from_dataset(ds: Any, columns: Sequence[str] | Mapping[str, Any] | None = No
         use vision
         pipeline train(per_rank: int = 64) {
           for row in external_source(data = bytes, label = i64) order shuffled
+          let part = row.data |> decode(rgb) |> random_resized_crop(224)
           batch per_rank per rank last drop {
-            output image: f32[n, c, h, w] = row.data |> decode(rgb) |> random_resized_crop(224) |> normalize(imagenet)
+            output image: f32[n, c, h, w] = part |> normalize(imagenet)
             output label: i64[n] = row.label
           }
         }
@@ -31,7 +32,7 @@ def from_dataset(ds: Any, columns: Sequence[str] | Mapping[str, Any] | None = No
         loader = penstock.load(text, dataset=penstock.from_dataset(ds))
 
     columns     what the pipeline calls the parts of an item. Of a tuple, names in its order (`("data", "label")` unless
-                said otherwise); of a mapping, ``{column: key}`` (its own keys unless said otherwise); of anything else, one name
+                said otherwise; what it has beyond them is not looked at); of a mapping, ``{column: key}`` (its own keys unless said otherwise); of anything else, one name
                 ("data")
     any_thread  `__getitem__` may be called from several threads at once; else one call is made at a time
 
@@ -351,9 +352,11 @@ def array_of(value: Any) -> tuple[str, tuple[int, ...], tuple[int, ...], int, An
         size = value.element_size()
         return dtype, tuple(value.shape), tuple(s * size for s in value.stride()), value.data_ptr(), value
     import numpy
-    value = numpy.asarray(value) # also where there is an `__array_interface__`: its data may be an object, or made anew for each look
+    original, value = value, numpy.asarray(value) # also where there is an `__array_interface__`: its data may be an object, or made anew for each look
     described = value.__array_interface__
     code = described["typestr"]
+    if code[1] == "O":
+        raise TypeError(f"{type(original).__name__} is no array of numbers")
     if code not in _CODES:
         raise TypeError(f"no element type for an array of `{code}`")
     shape, strides = tuple(described["shape"]), described.get("strides")

@@ -444,7 +444,10 @@ SoundIndex SoundIndex::make(const pst_video_bytes &file) {
   index.packets.push_back(last);
   index.settle();
   if (index.head.samples == 0)
-    throw Failure{PST_VIDEO_CORRUPT, "no sound of the file can be decoded" + why};
+    throw Failure{PST_VIDEO_CORRUPT,
+                  index.packets.size() <= 1 && why.empty() // the last one is for what a decoder holds back
+                      ? "the file has no samples, or ends before the first"
+                      : "no sound of the file can be decoded" + why};
   return index;
 }
 
