@@ -99,13 +99,12 @@ static LogicalResult flatten(ChooseOp choose, Guards &guards) {
 /// expressions (dsl/Sema/InlinedSize.h).
 static constexpr uint64_t mostUnrolled = 500'000;
 
-/// Counts what the iterations of `repeat` take, where they stand one after the other; an error, before
-/// any is made, if that is too much.
+/// Counts what the iterations of `repeat` take, where they stand one after the other; an error,
+/// before any is made, if that is too much.
 static LogicalResult countUnrolled(RepeatOp repeat, uint64_t &unrolled) {
   const uint64_t most = repeat.getBound();
-  const uint64_t times =
-      std::min(most, static_cast<uint64_t>(std::max<int64_t>(
-                         constantOf(repeat.getCount()).value_or(INT64_MAX), 0)));
+  const uint64_t times = std::min(most, static_cast<uint64_t>(std::max<int64_t>(
+                                            constantOf(repeat.getCount()).value_or(INT64_MAX), 0)));
   uint64_t body = 0;
   repeat.getBody().walk([&](Operation *) { ++body; });
   if (times > 0 && body > (mostUnrolled - unrolled) / times)

@@ -591,6 +591,28 @@ class Command(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         return done
 
+    def test_a_script_has_the_names_that_python_gives_it(self):
+        with tempfile.TemporaryDirectory() as folder:
+            with open(f"{folder}/what.py", "w") as file:
+                file.write("""import inspect, multiprocessing, os, pickle, sys
+def here(): pass
+class Thing: pass
+if __name__ == "__main__":
+    os.chdir("/")
+    print(__file__, sys.argv, sys.path[0], __name__, __package__, __spec__, __cached__, __doc__, type(__loader__).__name__, __annotations__)
+    print(inspect.getsource(here), inspect.getfile(Thing), here.__code__.co_filename, sys.modules["__main__"].here is here, pickle.loads(pickle.dumps(Thing())))
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        print(pool.apply(here), flush=True)
+    raise ValueError("at the end")
+""")
+            found = [subprocess.run([sys.executable, *words, "what.py", "--a", "b"], capture_output=True, text=True, cwd=folder)
+                     for words in ((), ("-m", "penstock.accelerate"))]
+            plain, ours = (re.sub("0x[0-9a-f]+", "", done.stdout) for done in found)
+            self.assertEqual(plain, ours)
+            self.assertIn(folder, plain)
+            self.assertEqual([done.returncode for done in found], [1, 1])
+            self.assertIn(f'File "{folder}/what.py", line 10, in <module>', found[1].stderr)
+
     def test_the_example_learns_the_same_and_ranks_are_accelerated(self):
         with tempfile.TemporaryDirectory() as folder:
             make_photos(folder)

@@ -328,8 +328,8 @@ struct RegionState {
   llvm::DenseMap<mlir::Value, SortedPlace> sorted;
 
   explicit RegionState(const ElementRegion &region)
-      : last(region.block->empty() ? nullptr : &region.block->back()),
-        inputs(region.inputs.size()), sorted(region.sorted) {}
+      : last(region.block->empty() ? nullptr : &region.block->back()), inputs(region.inputs.size()),
+        sorted(region.sorted) {}
 
   /// Moves what was made since to the end of `rest`, and lets go of what it reads.
   void restore(ElementRegion &region, mlir::Block &rest) const {

@@ -33,10 +33,10 @@ public:
   /// In the tries of a search: where the outermost one begins, and its tries.
   mlir::OpBuilder::InsertPoint beforeSearch;
   mlir::Block *tries = nullptr;
-  std::vector<mlir::Value> attempts;   ///< the numbers of the tries, outermost first
-  size_t stepsBefore = 0;              ///< of `keySteps`
-  int64_t count = 0;                   ///< draws so far
-  bool inOutput = false;               ///< in what an output delivers
+  std::vector<mlir::Value> attempts; ///< the numbers of the tries, outermost first
+  size_t stepsBefore = 0;            ///< of `keySteps`
+  int64_t count = 0;                 ///< draws so far
+  bool inOutput = false;             ///< in what an output delivers
   /// The call in an output, or what it delivers, that draws once for all samples of the batch.
   std::optional<CallSite> shared;
   std::map<std::string, int> ordinals; ///< how many have had a path

@@ -138,7 +138,8 @@ TEST(BadSample, FailModeNamesFileAndReason) {
   EXPECT_EQ(readEpoch(**session).error, read.error);
 }
 
-/// Neither 0.29 nor 29 * 0.01 is 29 hundredths as a double, and their products with 100 are below 29, or above.
+/// Neither 0.29 nor 29 * 0.01 is 29 hundredths as a double, and their products with 100 are below
+/// 29, or above.
 TEST(BadSample, SharesAreDecimal) {
   JpegRecipe recipe;
   recipe.stored = JCS_RGB;

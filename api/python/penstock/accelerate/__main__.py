@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import builtins
+import importlib.machinery
+import io
 import os
 import runpy
 import sys
+import types
 
 from . import _start
 
@@ -38,7 +42,21 @@ def main(arguments: list[str] | None = None) -> None:
     if not os.path.exists(options.script):
         parser().error(f"there is no file {options.script}")
     sys.path[0] = os.path.dirname(os.path.abspath(options.script))
-    runpy.run_path(options.script, run_name="__main__")
+    if options.script.endswith(".py"):
+        run_script(os.path.abspath(options.script))
+    else:
+        runpy.run_path(options.script, run_name="__main__")
+
+
+def run_script(path: str) -> None:
+    """As python3 runs it: `__file__` is absolute, and sys.argv as it was given, of which runpy has one or the other."""
+    script = types.ModuleType("__main__")
+    vars(script).update(__file__=path, __builtins__=builtins, __cached__=None, __annotations__={},
+                        __loader__=importlib.machinery.SourceFileLoader("__main__", path))
+    sys.modules["__main__"] = script
+    with io.open_code(path) as file:
+        code = compile(file.read(), path, "exec", dont_inherit=True)
+    exec(code, vars(script))
 
 
 if __name__ == "__main__":

@@ -152,7 +152,8 @@ void Input::findStream(AVMediaType kind) {
     throw Failure{PST_VIDEO_CORRUPT, "the file cannot be read"};
   if (code < 0)
     throw Failure{PST_VIDEO_CORRUPT, std::string(isSound ? "no sound file" : "no video file") +
-                                         " of a format that is read, or damaged: " + textOf(code) + reported()};
+                                         " of a format that is read, or damaged: " + textOf(code) +
+                                         reported()};
   if (stream < 0 || (chosen().disposition & AV_DISPOSITION_ATTACHED_PIC))
     throw Failure{PST_VIDEO_UNSUPPORTED,
                   isSound ? "the file has no sound" : "the file has no video stream"};

@@ -445,7 +445,8 @@ SoundIndex SoundIndex::make(const pst_video_bytes &file) {
   index.settle();
   if (index.head.samples == 0)
     throw Failure{PST_VIDEO_CORRUPT,
-                  index.packets.size() <= 1 && why.empty() // the last one is for what a decoder holds back
+                  index.packets.size() <= 1 &&
+                          why.empty() // the last one is for what a decoder holds back
                       ? "the file has no samples, or ends before the first"
                       : "no sound of the file can be decoded" + why};
   return index;
