@@ -11,9 +11,6 @@ using namespace mlir;
 using namespace penstock::pipe;
 using namespace penstock::schedules;
 
-/// Registers that hold what is read, and what is made of it.
-static constexpr int64_t otherRegisters = 4;
-
 /// Bytes that live from one element to the next.
 static int64_t stateBytes(ReduceOp op) {
   const ReductionAttr reduction = reductionOf(op);
@@ -54,5 +51,5 @@ bool penstock::schedules::joinsBefore(ReduceOp op, const StoredValues &stored,
   for (ReduceOp one = before; one;
        one = reductionOf(one).getJoined() ? reductionBefore(one) : ReduceOp())
     bytes += stateBytes(one);
-  return bytes <= (has.registers - otherRegisters) * has.registerBytes;
+  return bytes <= has.registers / 2 * has.registerBytes; // the others hold what is read
 }

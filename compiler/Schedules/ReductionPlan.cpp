@@ -336,12 +336,12 @@ ReductionAttr ReductionPlanner::planRows() const {
 
 ReductionAttr penstock::schedules::reductionFor(ReduceOp op, const StoredValues &stored,
                                                 const lane::Features &has) {
-  return withSums(op, ReductionPlanner(op, stored, has).plan(), stored);
+  return withSums(op, ReductionPlanner(op, stored, has).plan());
 }
 
 ReductionAttr penstock::schedules::rowsFor(ReduceOp op, const StoredValues &stored,
                                            const lane::Features &has) {
-  return withSums(op, ReductionPlanner(op, stored, has).planRows(), stored);
+  return withSums(op, ReductionPlanner(op, stored, has).planRows());
 }
 
 bool penstock::schedules::goesByRows(ReduceOp op, int64_t inRow, const StoredValues &stored,

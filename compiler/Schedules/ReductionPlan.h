@@ -24,8 +24,7 @@ int64_t lastAxesInRun(pipe::ReduceOp op, const analysis::InMemory &memory);
 bool goesByShortRows(pipe::ReduceOp op, const analysis::InMemory &memory);
 
 /// `reduction`, with where partial sums live, and how many numbers 32 bits add (SumsPlan.cpp).
-pipe::ReductionAttr withSums(pipe::ReduceOp op, pipe::ReductionAttr reduction,
-                             const StoredValues &stored);
+pipe::ReductionAttr withSums(pipe::ReduceOp op, pipe::ReductionAttr reduction);
 
 /// Returns whether `op`, which has its `reduction`, goes by the loops of the one before it
 /// (JoinReductions.cpp).

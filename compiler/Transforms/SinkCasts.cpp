@@ -480,11 +480,52 @@ struct PeersOfPoint : OpRewritePattern<PeersOp> {
   }
 };
 
+/// The integers that `sum` adds up as f64, whose sums are exact in any order; null where they may
+/// not be. As f32 they are as fast.
+Value exactSummands(ReduceOp sum) {
+  if (sum.getKind() != ReduceKind::sum || !tensorOf(sum.getValue()).getElementType().isF64())
+    return {};
+  Value source = sum.getValue();
+  while (auto cast = source.getDefiningOp<CastOp>()) {
+    const Type from = tensorOf(cast.getValue()).getElementType();
+    if (cast.getMode() != CastMode::value || !(from.isF32() || from.isIntOrIndex()))
+      return {};
+    source = cast.getValue();
+    if (!from.isF32())
+      break;
+  }
+  auto integer = llvm::dyn_cast<IntegerType>(tensorOf(source).getElementType());
+  // Each partial sum, and what these give, is a number of 53 bits: no memory holds more elements.
+  return integer && integer.getWidth() > 1 && integer.getWidth() <= 16 ? source : Value();
+}
+
+/// A sum of converted integers is the conversion of their sum, which no order changes: they are
+/// added as they are, many at a time.
+struct SumOfCast : OpRewritePattern<ReduceOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ReduceOp sum, PatternRewriter &rewriter) const override {
+    Value source = exactSummands(sum);
+    if (!source || classOf(sum) != OpClass::barrier)
+      return rewriter.notifyMatchFailure(sum, "it adds up no integers, few, or not exactly");
+    NamedTensorType in = tensorOf(source), out = tensorOf(sum.getResult());
+    const Type i64 = rewriter.getI64Type();
+    SmallVector<Value> sizes;
+    for (int64_t axis : in.dynamicAxes())
+      sizes.push_back(extentValue(rewriter, sum.getLoc(), source, axis));
+    Value wide = rewriter.create<CastOp>(sum.getLoc(), in.withElementType(i64), CastMode::value,
+                                         source, sizes);
+    auto added = rewriter.create<ReduceOp>(sum.getLoc(), out.withElementType(i64), ReduceKind::sum,
+                                           wide, sum.getOver(), sum.getSizes());
+    rewriter.replaceOpWithNewOp<CastOp>(sum, out, CastMode::value, added, sum.getSizes());
+    return success();
+  }
+};
+
 struct SinkCastsPass : penstock::transforms::impl::SinkCastsBase<SinkCastsPass> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     patterns.add<ViewOfPoint, ViewOfResample, ViewOfStack, StackOfPoint, ViewOfChoose, ViewOfPeer,
-                 PeerOfPoint, PeersOfPoint>(&getContext());
+                 PeerOfPoint, PeersOfPoint, SumOfCast>(&getContext());
     if (failed(rewriteGreedily(*this, getOperation(), std::move(patterns))))
       return signalPassFailure();
     getOperation()->walk([](ViewOp view) {

@@ -2,6 +2,8 @@
 """Every command once, as a new user would try it."""
 import os
 import re
+import resource
+import signal
 import stat
 import subprocess
 import time
@@ -193,6 +195,16 @@ class Commands(ToolTest):
         for output, why in (("/dev/full", "No space left on device"), (nowhere, "No such file or directory")):
             done = self.run_tool("view", IMAGENET, *settings, "-o", output, expect=1)
             self.assertEqual(done.stderr, f"penstock: error: cannot write {output}: {why}\n")
+        self.assertTrue(stat.S_ISCHR(os.stat("/dev/full").st_mode))
+
+        def on_a_small_disk():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        part = os.path.join(self.folder, "part.png")
+        done = subprocess.run(self.command("view", IMAGENET, *settings, "--no-cache", "-o", part), capture_output=True, text=True,
+                              env=self.environment(), preexec_fn=on_a_small_disk)
+        self.assertEqual((done.returncode, done.stderr), (1, f"penstock: error: cannot write {part}: File too large\n"))
+        self.assertFalse(os.path.exists(part))
         # What draws is opened by this command alone, and may be missing.
         with open(os.path.join(self.folder, "libgd.so.3"), "w"):
             pass

@@ -8,6 +8,7 @@
 #include <gd.h>
 #include <gdfonts.h>
 #include <memory>
+#include <sys/stat.h>
 #include <type_traits>
 
 using namespace penstock::cli;
@@ -106,7 +107,8 @@ std::string penstock::cli::writeContactSheet(const std::string &path,
                          std::fwrite(png.get(), 1, size_t(length), file.get()) == size_t(length) &&
                          std::fflush(file.get()) == 0;
   const std::string why = isWritten ? "" : std::strerror(errno);
-  if (!isWritten)
-    std::remove(path.c_str()); // part of a sheet, or none of it
+  struct stat info;
+  if (!isWritten && ::fstat(::fileno(file.get()), &info) == 0 && S_ISREG(info.st_mode))
+    std::remove(path.c_str()); // part of a sheet, or none of it; never a device
   return why;
 }

@@ -1,13 +1,12 @@
 // RUN: penstock-opt %s --pipe-schedule-cpu=level=3 | FileCheck %s
 // REQUIRES: penstock-opt
 
-// Sums are taken in 32 bits for as many elements in each lane as fit by their ranges, where they come in 32 bits anyway: channels
-// that lie apart, what was computed so, and counts.
+// Sums are taken in 32 bits for as many elements in each lane as fit by their ranges: of bytes, what is computed of them, and counts.
 
 // CHECK-LABEL: pipe.kernel @channels
 // CHECK: pipe.reduce sum {{.*}}lanes = 32, unroll = "c", small = 32>
 // CHECK-LABEL: pipe.kernel @as_they_lie
-// CHECK: pipe.reduce sum {{.*}}<way = lanes, lanes = 32>
+// CHECK: pipe.reduce sum {{.*}}<way = lanes, lanes = 32, small = 128>
 // CHECK-LABEL: pipe.kernel @computed
 // CHECK: pipe.reduce sum {{.*}}<way = lanes, lanes = 32, small = 128>
 // CHECK-LABEL: pipe.kernel @too_large
