@@ -142,10 +142,19 @@ Val Expressions::evalConst(const dsl::ConstDecl &declared, const dsl::File &file
     std::vector<Frame> &frames;
     ~Pop() { frames.pop_back(); }
   } pop{frames};
+  evaluated.insert(&declared);
   Val value = eval(*declared.value);
   return declared.type
              ? conform(value, *declared.type, declared.value->range, quote(declared.name.text))
              : value;
+}
+
+void Expressions::evalIfUnused(const dsl::ConstDecl &declared) {
+  if (evaluated.contains(&declared))
+    return;
+  trials.push_back(OwnedBlock(new mlir::Block()));
+  BaseGuard inside(base, trials.back().get());
+  evalConst(declared, *program.main);
 }
 
 Argument Expressions::evalArg(const dsl::Expr &expr) {

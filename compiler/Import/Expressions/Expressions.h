@@ -42,6 +42,9 @@ public:
   Val listOf(const Val &list, const dsl::TypeExpr &type, dsl::SourceRange range,
              llvm::StringRef without = {});
 
+  /// A constant that nothing has asked for, for what is wrong with it.
+  void evalIfUnused(const dsl::ConstDecl &constant);
+
 private:
   // --- Leaves, names and blocks (Expressions.cpp)
   Val evalBlock(const dsl::Block &block);
@@ -117,6 +120,7 @@ private:
   Val chooseElements(const Val &condition, Val then, Val otherwise, dsl::SourceRange range);
   std::optional<Val> evalTrial(const dsl::Expr &expr);
   void takeTypeOfOther(Val &taken, const dsl::Expr &other);
+  llvm::DenseSet<const dsl::ConstDecl *> evaluated;
   /// What trials left behind: maps are keyed by addresses of values, so that nothing else may get
   /// these.
   std::vector<OwnedBlock> trials;

@@ -44,6 +44,8 @@ mlir::OwningOpRef<mlir::ModuleOp> PipelineImport::run(const dsl::PipelineDecl &p
   for (const dsl::LetDecl &let : pipeline.sampleLets)
     importLet(let);
   guarded([&]() { importBatch(pipeline.batch); });
+  for (const dsl::ConstDecl &constant : program.main->consts)
+    guarded([&]() { evalIfUnused(constant); });
   if (diagnostics.hasErrors())
     return {};
 

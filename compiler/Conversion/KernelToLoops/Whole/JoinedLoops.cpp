@@ -7,7 +7,6 @@
 // joined.
 #include "compiler/Conversion/KernelToLoops/Whole/JoinedLoops.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/SmallPtrSet.h"
 
