@@ -109,9 +109,9 @@ static LogicalResult countUnrolled(RepeatOp repeat, uint64_t &unrolled) {
   repeat.getBody().walk([&](Operation *) { ++body; });
   if (times > 0 && body > (mostUnrolled - unrolled) / times)
     return repeat.emitError() << "`repeat` of " << times << " iterations, each of " << body
-                              << " operations that go through whole tensors: together a pipeline "
-                                 "unrolls at most "
-                              << mostUnrolled;
+                              << " operations: what goes through whole tensors is unrolled, and a "
+                                 "pipeline unrolls "
+                              << mostUnrolled << " operations at most";
   unrolled += times * body;
   return success();
 }

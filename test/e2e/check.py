@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """penstock check --json: the whole report, and its description in docs/check.md."""
+import glob
 import json
 import os
 import re
@@ -24,6 +25,14 @@ class CheckJson(ToolTest):
     def message(self, path, where, text, **more):
         place = dict(zip(("line", "column", "end_line", "end_column"), where))
         return {"severity": "error", "file": path, **place, "message": text, "notes": [], "hint": None, **more}
+
+    def test_examples_have_no_warnings(self):
+        paths = [path for path in glob.glob(os.path.join(EXAMPLES, "**", "*.pipe"), recursive=True)
+                 if os.path.basename(path) != "mistake.pipe"]
+        self.assertGreater(len(paths), 40)
+        for path in paths:
+            with self.subTest(path):
+                self.assertEqual(self.check(path)["messages"], [])
 
     def test_parameters_of_a_good_file(self):
         path = os.path.join(EXAMPLES, "imagenet_train.pipe")

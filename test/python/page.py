@@ -6,6 +6,7 @@ import re
 import sys
 import tempfile
 import unittest
+import warnings
 
 try:
     import numpy # noqa: F401
@@ -33,8 +34,10 @@ class Page(unittest.TestCase):
             make_photos(folder)
             os.chdir(folder)
             os.environ["XDG_CACHE_HOME"] = folder
-            for block in blocks:
-                exec(compile(block, "docs/python.md", "exec"), names)
+            with warnings.catch_warnings():
+                warnings.filterwarnings("error", message="(?s).*warning: ") # the compiler's
+                for block in blocks:
+                    exec(compile(block, "docs/python.md", "exec"), names)
             for value in list(names.values()): # before the folder goes
                 if hasattr(value, "close"):
                     value.close()

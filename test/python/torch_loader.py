@@ -82,6 +82,9 @@ class TorchLoader(unittest.TestCase):
         with loader_of(sampler) as loader:
             loader.load_state_dict(state)
             self.assertEqual(before + order(loader), wanted(9))
+        sampler.epoch = -1 # as some have before the first
+        with loader_of(sampler) as loader:
+            self.assertEqual(order(loader), wanted(0))
         sampler.set_epoch(4)
         with loader_of(sampler) as loader:
             self.assertEqual(order(loader), wanted(4))

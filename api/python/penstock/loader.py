@@ -325,9 +325,9 @@ class Loader(_c.OfThisProcess):
         return self._info["batches_per_epoch"]
 
     def __iter__(self) -> Iterator[Batch]:
-        return self.batches_as(None)
+        return self._batches_as(None)
 
-    def batches_as(self, make: Callable[[Batch], Any] | None) -> Iterator[Any]:
+    def _batches_as(self, make: Callable[[Batch], Any] | None) -> Iterator[Any]:
         """The batches of `iter(loader)`, each as what `make` makes of it. A batch that comes while that is interrupted is not lost: the next
         `next()` gives it. So where `make` raises something, it is called again."""
         with self._alone():

@@ -83,7 +83,7 @@ class Rows:
         return iter(self._batches)
 
     def _now(self) -> int | None:
-        return next((one.epoch for one in self._samplers if isinstance(getattr(one, "epoch", None), int)), None)
+        return next((one.epoch for one in self._samplers if isinstance(getattr(one, "epoch", None), int) and one.epoch >= 0), None)
 
     def look(self) -> None:
         self._seen = self._now()
@@ -191,7 +191,7 @@ class Loader:
         if self._rows is not None and (given := self._rows.given()) is not None:
             self._rows.look()
             self.loader.set_epoch(given)
-        batches = self.loader.batches_as(self._make)
+        batches = self.loader._batches_as(self._make)
         return batches if self._function is None else map(self._function, batches)
 
     def set_epoch(self, epoch: int) -> None:
