@@ -24,7 +24,7 @@ LogicalResult PlanVisitor::build() {
   plan.seed = static_cast<int64_t>(pipeline.getSeed());
   plan.substitute = pipeline.getSubstitute().convertToDouble();
   plan.slots = static_cast<int>(*pipeline.getSlots());
-  if (failed(kernels.addKernels()))
+  if (failed(kernels.addKernels()) || failed(numberTables(pipeline.getBody().front())))
     return failure();
   return visitBody(pipeline.getBody().front());
 }
@@ -38,7 +38,7 @@ LogicalResult PlanVisitor::visitBody(Block &body) {
                   pipe::OutputOp>([&](auto typed) { return visit(typed); })
             // Read where they are used.
             .Case<pipe::FieldOp, pipe::FieldExtentOp, pipe::EntryOp, pipe::ConstantOp,
-                  pipe::LengthOp, pipe::PeerOp, pipe::PeersOp, pipe::SwitchOp>(
+                  pipe::LengthOp, pipe::RowIndexOp, pipe::PeerOp, pipe::PeersOp, pipe::SwitchOp>(
                 [](auto) { return success(); })
             .Default(
                 [](Operation *) { return failure(); }); // pipe-verify-kernels lets none through

@@ -78,14 +78,32 @@ LogicalResult PlanVisitor::visit(pipe::SourceOp op) {
       }
     source->columns.push_back(std::move(entry));
   }
-  scope.sources[op.getResult()] = static_cast<int>(plan.sources.size());
-  plan.sources.push_back(std::move(source));
+  plan.sources[static_cast<size_t>(scope.sources.lookup(op.getResult()))] = std::move(source);
+  return success();
+}
+
+LogicalResult PlanVisitor::numberTables(Block &body) {
+  for (auto source : body.getOps<pipe::SourceOp>()) {
+    scope.sources[source.getResult()] = static_cast<int>(plan.sources.size());
+    plan.sources.push_back(nullptr);
+  }
+  for (auto row : body.getOps<pipe::RowOp>()) {
+    if (!plan.rows.empty())
+      return row.emitOpError("is the second one");
+    // The runtime's first source is the table of `for`, and its first row that of `for`, wherever
+    // these stand in the text.
+    const int number = scope.sources.lookup(row.getTable());
+    for (auto &entry : scope.sources)
+      entry.second = entry.second == number ? 0 : entry.second == 0 ? number : entry.second;
+    auto entry = std::make_unique<plan::RowT>();
+    entry->source = 0;
+    scope.rows[row.getResult()] = 0;
+    plan.rows.push_back(std::move(entry));
+  }
   return success();
 }
 
 LogicalResult PlanVisitor::visit(pipe::RowOp op) {
-  if (!plan.rows.empty())
-    return op.emitOpError("is the second one");
   switch (op.getOrder()) {
   case pipe::OrderKind::sequential:
     plan.order = plan::Order::sequential;
@@ -107,15 +125,6 @@ LogicalResult PlanVisitor::visit(pipe::RowOp op) {
     for (const APInt &row : llvm::cast<DenseElementsAttr>(constant.getValue()).getValues<APInt>())
       plan.order_list.push_back(row.getSExtValue());
   }
-  // The runtime's first source is the table of `for`, wherever it stands in the text.
-  const int number = scope.sources.lookup(op.getTable());
-  std::swap(plan.sources[0], plan.sources[static_cast<size_t>(number)]);
-  for (auto &entry : scope.sources)
-    entry.second = entry.second == number ? 0 : entry.second == 0 ? number : entry.second;
-  auto row = std::make_unique<plan::RowT>();
-  row->source = 0;
-  scope.rows[op.getResult()] = 0;
-  plan.rows.push_back(std::move(row));
   return success();
 }
 
@@ -139,6 +148,7 @@ LogicalResult PlanVisitor::visit(pipe::PickOp op) {
   auto row = std::make_unique<plan::RowT>();
   row->source = scope.sources.lookup(op.getTable());
   row->slot = *slot;
+  row->of_row = op->hasAttr("of_row");
   scope.rows[op.getResult()] = static_cast<int>(plan.rows.size());
   plan.rows.push_back(std::move(row));
   return success();
@@ -162,6 +172,10 @@ LogicalResult PlanVisitor::visit(pipe::SetEntryOp op) {
     entry->source = scope.sources.lookup(length.getTable());
     entry->slot = slot;
     plan.lengths.push_back(std::move(entry));
+    return success();
+  }
+  if (llvm::isa_and_nonnull<pipe::RowIndexOp>(leaf)) {
+    plan.rows.front()->slot = slot;
     return success();
   }
   if (auto probe = llvm::dyn_cast_or_null<pipe::ProbeOp>(leaf)) {

@@ -18,6 +18,8 @@ public:
   plan::PlanT plan;
 
 private:
+  /// Before anything refers to one.
+  mlir::LogicalResult numberTables(mlir::Block &body);
   mlir::LogicalResult visitBody(mlir::Block &body);
   // Sources of values (PlanTables.cpp).
   mlir::LogicalResult visit(pipe::ParamOp op);

@@ -20,7 +20,8 @@ static bool differsBetweenSamples(Operation *op) {
     return false;
   const OpClass found = classOf(op);
   if (found == OpClass::scalar)
-    return !isPureScalar(op) || llvm::isa<FieldOp, FieldExtentOp, ProbeOp, RowOp, PickOp>(op);
+    return !isPureScalar(op) ||
+           llvm::isa<FieldOp, FieldExtentOp, ProbeOp, RowOp, RowIndexOp, PickOp>(op);
   return !llvm::is_contained({OpClass::constant, OpClass::weights, OpClass::index, OpClass::point,
                               OpClass::halo, OpClass::gather, OpClass::barrier},
                              found);

@@ -256,6 +256,9 @@ void TypicalSample::run(Operation &op) {
       .Case([&](ParamOp param) { known[param] = param.getDefaultValue().value_or(Attribute()); })
       .Case([&](ProbeOp probe) { known[probe] = headerOf(probe); })
       .Case([&](LengthOp length) { known[length] = numberOf(length.getType(), data.rows); })
+      .Case([&](RowIndexOp place) {
+        known[place] = numberOf(place.getType(), std::floor(uniform() * data.rows));
+      })
       .Case([&](FieldExtentOp extent) { known[extent] = numberOf(extent.getType(), data.extent); })
       .Case([&](ContextOp context) {
         known[context] = numberOf(context.getType(), context.getKind() == ContextKind::count

@@ -71,6 +71,24 @@ def Pipe_RowOp : Pipe_Op<"row", [Pure]> {
   let extraClassDeclaration = [{ ::penstock::pipe::OpClass getOpClass(); }];
 }
 
+def Pipe_RowIndexOp : Pipe_ScalarOp<"row_index", [Pure]> {
+  let summary = "Where in its table the pipeline's row stands";
+  let description = [{
+    Counted from 0, whatever the order takes. Known before anything is fetched,
+    so rows of other tables may be picked by it.
+
+    Constraints:
+
+    - (C1) `row` is a `pipe.row`: of a picked row the number is the caller's.
+
+    Example: `%i = pipe.row_index %row`
+  }];
+  let arguments = (ins Pipe_Row:$row);
+  let results = (outs Pipe_Int:$result);
+  let assemblyFormat = "$row attr-dict";
+  let hasVerifier = 1; // C1
+}
+
 def Pipe_AdmitOp : Pipe_ScalarOp<"admit", [AttrSizedOperandSegments]> {
   let summary = "Which rows of the table the order takes";
   let description = [{
@@ -96,9 +114,10 @@ def Pipe_AdmitOp : Pipe_ScalarOp<"admit", [AttrSizedOperandSegments]> {
 def Pipe_PickOp : Pipe_ScalarOp<"pick", [Pure]> {
   let summary = "Another row of a table, by number";
   let description = [{
-    Fetching runs far ahead, so `index` may depend on keys and parameters
-    alone, never on headers or pixels; the split checks that. An index outside
-    the table is clamped.
+    Fetching runs far ahead, so `index` may depend on keys, parameters, lengths and
+    the place of the pipeline's row alone, never on fields, headers or pixels; the split checks
+    that. An index outside the table is clamped. The split marks with `of_row` what depends on
+    the place of the pipeline's row, and so is replaced together with it.
 
     Example: `%other = pipe.pick %table[%i]`
   }];

@@ -33,7 +33,7 @@ static bool isLengthOfRows(Operation *op) {
 /// Scalars that the runtime knows before setup: their slots are filled in the
 /// pipeline.
 static bool isLeaf(Operation *op) {
-  return llvm::isa<ParamOp, FieldOp, FieldExtentOp, ProbeOp>(op) ||
+  return llvm::isa<ParamOp, FieldOp, FieldExtentOp, ProbeOp, RowIndexOp>(op) ||
          (llvm::isa<LengthOp>(op) && !isLengthOfRows(op));
 }
 
@@ -57,6 +57,8 @@ static bool staysInPipeline(Operation *op) {
 
 /// Returns whether the runtime knows the leaf when it looks at the rows of the table.
 static bool isOfRow(Operation *leaf) {
+  if (llvm::isa<RowIndexOp>(leaf))
+    return true;
   auto field = llvm::dyn_cast<FieldOp>(leaf);
   auto extent = llvm::dyn_cast<FieldExtentOp>(leaf);
   if (auto probe = llvm::dyn_cast<ProbeOp>(leaf))
@@ -106,9 +108,12 @@ LogicalResult Splitter::slice(Value value, SetVector<Operation *> &ops, Phase ph
     return op->emitError(
         "`where`, weights and lengths are looked at once for each row of the table: "
         "this value is not known then");
-  if (phase == Phase::select && isLeaf(op) && !isOfSession(op)) {
-    auto failure = picking->emitError("the number of a picked row must be known before any row is "
-                                      "fetched: from parameters, draws and the lengths of tables");
+  if (phase == Phase::select && llvm::isa<RowIndexOp>(op))
+    picking->setAttr("of_row", UnitAttr::get(op->getContext()));
+  else if (phase == Phase::select && isLeaf(op) && !isOfSession(op)) {
+    auto failure = picking->emitError(
+        "the number of a picked row must be known before any row is fetched: from parameters, "
+        "draws, lengths of tables and the place of the pipeline's row");
     failure.attachNote(op->getLoc()) << "it depends on this value of a row";
     return failure;
   }

@@ -80,8 +80,8 @@ static LogicalResult verifyInPipeline(Operation *op, int64_t slots, const Symbol
     for (Value input : chosen.getInputs())
       if (input.getType() != chosen.getType()) // C1
         return op->emitError() << "gives " << input.getType() << " as " << chosen.getType();
-  if (llvm::isa<EntryOp, ParamOp, FieldOp, FieldExtentOp, ProbeOp, LengthOp, SetEntryOp, SourceOp,
-                ConstantOp>(op))
+  if (llvm::isa<EntryOp, ParamOp, FieldOp, FieldExtentOp, ProbeOp, LengthOp, RowIndexOp, SetEntryOp,
+                SourceOp, ConstantOp>(op))
     return success();
   if (!llvm::isa<RowOp, AdmitOp, PickOp, DecodeOp, LaunchOp, SwitchOp, PeerOp, PeersOp, BatchOp,
                  OutputOp>(op))

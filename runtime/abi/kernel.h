@@ -21,7 +21,7 @@
 extern "C" {
 #endif
 
-#define PST_KERNEL_ABI_VERSION 4
+#define PST_KERNEL_ABI_VERSION 5
 #define PST_MAX_RANK 8
 /* The bytes of one tensor. */
 #define PST_MAX_TENSOR_BYTES (INT64_C(1) << 40)

@@ -159,6 +159,7 @@ private:
       target(r.slot, "row", i, /*optional=*/true);
     else // reads it
       slot(r.slot, "row", i);
+    require(i > 0 || !r.of_row, "row", i, "depends on itself");
   }
 
   const plan::ColumnT *columnOf(int32_t row, int32_t column, const char *table, size_t index) {

@@ -26,6 +26,8 @@ public:
   Status visit(int64_t row, size_t entry) {
     isBad = headers && !headers->store(entry, block.data());
     const plan::PlanT &tree = layout.tree();
+    if (const int32_t slot = tree.rows[0]->slot; slot >= 0)
+      block[size_t(slot)] = row;
     for (const auto &field : tree.fields) {
       if (field->row != 0)
         continue;

@@ -104,6 +104,12 @@ bool SampleRunner::select(Work &work, int64_t slot) {
   block[PST_ENTRY_BATCH_POSITION] = work.batchPosition;
   block[PST_ENTRY_SLOT] = work.firstIndex + slot;
   block[PST_ENTRY_COUNT] = work.batchCount;
+  const bool isGiven = work.attempt(slot, 0) == 0 && !work.given.empty();
+  const int64_t own = isGiven ? work.given[size_t(slot)]
+                              : program->rowFor(work.epoch, position, 0, work.attempt(slot, 0), 0);
+  work.row(slot, 0) = own;
+  if (const int32_t number = tree.rows[0]->slot; number >= 0)
+    block[number] = own;
   if (layout.select) {
     pst_kernel_args args{};
     args.scalars = block;
@@ -114,17 +120,9 @@ bool SampleRunner::select(Work &work, int64_t slot) {
     if (id == PST_KERNEL_STOPPED)
       return false;
   }
-  for (size_t i = 0; i < tree.rows.size(); ++i) {
-    const int32_t number = tree.rows[i]->slot;
-    const int64_t wanted = number >= 0 ? block[number] : 0;
-    const int attempt = work.attempt(slot, i);
-    const bool isGiven = i == 0 && attempt == 0 && !work.given.empty();
-    const int64_t row = isGiven ? work.given[size_t(slot)]
-                                : program->rowFor(work.epoch, position, i, attempt, wanted);
-    work.row(slot, i) = row;
-    if (number >= 0 && i == 0) // the others' slots say what was asked for
-      block[number] = row;
-  }
+  for (size_t i = 1; i < tree.rows.size(); ++i) // whose slots go on saying what was asked for
+    work.row(slot, i) =
+        program->rowFor(work.epoch, position, i, work.attempt(slot, i), block[tree.rows[i]->slot]);
   return true;
 }
 

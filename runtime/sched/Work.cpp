@@ -94,12 +94,14 @@ Failure failureOf(size_t row, const Error &error) {
 
 bool substitute(Work &work, int64_t slot, const Failure &failure) {
   const Program &program = *work.program;
-  const int64_t row = work.row(slot, failure.row);
+  // What goes with the table's own row is replaced with it.
+  const size_t replaced = program.tree().rows[failure.row]->of_row ? 0 : failure.row;
+  const int64_t row = work.row(slot, replaced);
   const int64_t position = work.positions[size_t(slot)];
   BadSample bad{work.epoch, position, row, work.name(slot, failure.row), failure.reason, -1};
 
   std::string fatal;
-  uint8_t &attempt = work.attempt(slot, failure.row);
+  uint8_t &attempt = work.attempt(slot, replaced);
   if (failure.isOfBatch) {
     fatal = "the batch from position " + std::to_string(work.batchPosition) +
             " cannot be made: " + failure.reason;
@@ -112,7 +114,7 @@ bool substitute(Work &work, int64_t slot, const Failure &failure) {
             bad.reason;
   } else {
     ++attempt;
-    bad.substitute = program.rowFor(work.epoch, position, failure.row, attempt, row);
+    bad.substitute = program.rowFor(work.epoch, position, replaced, attempt, row);
   }
 
   std::lock_guard guard(work.lock);

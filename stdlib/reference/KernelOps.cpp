@@ -154,26 +154,33 @@ static void fillKnownEntries(Machine &machine, Slot &slot) {
   put(PST_ENTRY_COUNT, machine.sampleCount());
 }
 
-/// Returns whether an op only reads parameters, tables and metadata.
-static bool isLeaf(mlir::Operation *op, bool rows) {
+namespace {
+/// What is known of a sample, one after the other.
+enum class Known { session, place, rows };
+} // namespace
+
+/// Returns whether an op only reads parameters, tables and metadata that are known then.
+static bool isLeaf(mlir::Operation *op, Known known) {
   if (auto set = llvm::dyn_cast<pipe::SetEntryOp>(op)) {
     mlir::Operation *source = set.getValue().getDefiningOp();
-    return source && !llvm::isa<pipe::EntryOp>(source) && isLeaf(source, rows);
+    return source && !llvm::isa<pipe::EntryOp>(source) && isLeaf(source, known);
   }
   if (llvm::isa<pipe::ParamOp, pipe::SourceOp, pipe::LengthOp, pipe::ConstantOp>(op))
     return true;
+  if (llvm::isa<pipe::RowOp, pipe::RowIndexOp>(op))
+    return known != Known::session;
   if (auto field = llvm::dyn_cast<pipe::FieldOp>(op))
-    return rows && field.getSizes().empty();
-  return rows && llvm::isa<pipe::RowOp, pipe::PickOp, pipe::FieldExtentOp, pipe::ProbeOp>(op);
+    return known == Known::rows && field.getSizes().empty();
+  return known == Known::rows && llvm::isa<pipe::PickOp, pipe::FieldExtentOp, pipe::ProbeOp>(op);
 }
 
-static void runLeaves(Machine &machine, llvm::ArrayRef<Slot *> active, bool rows) {
+static void runLeaves(Machine &machine, llvm::ArrayRef<Slot *> active, Known known) {
   for (const Instruction &instruction : machine.program.body.body) {
-    const bool feedsPick = rows && llvm::isa<pipe::EntryOp>(instruction.op) &&
+    const bool feedsPick = known == Known::rows && llvm::isa<pipe::EntryOp>(instruction.op) &&
                            llvm::any_of(instruction.op->getUsers(), [](mlir::Operation *user) {
                              return llvm::isa<pipe::PickOp>(user);
                            });
-    if (!feedsPick && !isLeaf(instruction.op, rows))
+    if (!feedsPick && !isLeaf(instruction.op, known))
       continue;
     for (Slot *slot : active) {
       if (slot->failed())
@@ -210,9 +217,10 @@ void runSplit(Machine &machine, llvm::ArrayRef<Slot *> active) {
           machine.run(machine.program.kernels.find(kernel)->second, *slot);
       }
   };
-  runLeaves(machine, active, /*rows=*/false);
+  runLeaves(machine, active, Known::session);
+  runLeaves(machine, active, Known::place);
   runKernels(machine.program.select);
-  runLeaves(machine, active, /*rows=*/true);
+  runLeaves(machine, active, Known::rows);
   runKernels(machine.program.setup);
   machine.run(machine.program.body, active);
 }

@@ -37,7 +37,8 @@ static void runRows(Machine &machine, Slot &look, pipe::RowOp row) {
       machine.demand(look, machine.program.numberOf(probe.getData()), probe);
     const bool ofRow =
         (field && field.getRow() == row.getResult() && pipe::isScalarType(field.getType())) ||
-        (extent && extent.getRow() == row.getResult()) || (probe && probe->hasAttr("of_rows"));
+        (extent && extent.getRow() == row.getResult()) || (probe && probe->hasAttr("of_rows")) ||
+        llvm::isa_and_nonnull<pipe::RowIndexOp>(op);
     if (ofRow)
       instruction.one(machine, look, instruction);
   }
@@ -111,6 +112,10 @@ void runRow(Machine &machine, Slot &slot, const Instruction &self) {
     fault(op, "the order gives a row outside the table");
   slot.values[self.results[0]] =
       Row{table, wholeTable ? entry : machine.entries->rows[static_cast<size_t>(entry)]};
+}
+
+void runRowIndex(Machine &, Slot &slot, const Instruction &self) {
+  slot.values[self.results[0]] = intScalar(std::get<Row>(slot.values[self.operands[0]]).number);
 }
 
 void runAdmit(Machine &, Slot &, const Instruction &) {} // read by runRow

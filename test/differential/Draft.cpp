@@ -270,7 +270,7 @@ static std::vector<Column> openTable(Draft &draft, const Recipe &recipe, Value &
   return columns;
 }
 
-static void readFields(Draft &draft, const std::vector<Column> &columns, Value row) {
+static void readFields(Draft &draft, const std::vector<Column> &columns, Value row, uint64_t seed) {
   OpBuilder &b = draft.builder;
   for (const Column &column : columns) {
     Dims dims;
@@ -286,7 +286,12 @@ static void readFields(Draft &draft, const std::vector<Column> &columns, Value r
                                           draft.sizesOf(dims));
     draft.tensors.push_back(draft.remember(field, dims));
   }
-  draft.scalars.push_back(b.create<FieldOp>(draft.loc, b.getI64Type(), row, "label", ValueRange()));
+  Rng places(seed * 3 + 2);
+  if (places.chance(0.3))
+    draft.scalars.push_back(b.create<RowIndexOp>(draft.loc, b.getI64Type(), row));
+  else
+    draft.scalars.push_back(
+        b.create<FieldOp>(draft.loc, b.getI64Type(), row, "label", ValueRange()));
   draft.scalars.push_back(b.create<FieldOp>(draft.loc, b.getF64Type(), row, "score", ValueRange()));
 }
 
@@ -303,7 +308,7 @@ Case generate(MLIRContext &context, const Recipe &recipe) {
   Value row;
   const std::vector<Column> columns = openTable(draft, recipe, row);
   draft.key = b.create<KeyOp>(draft.loc, b.getType<KeyType>(), KeyScope::sample);
-  readFields(draft, columns, row);
+  readFields(draft, columns, row, recipe.seed);
 
   // One in thirty is long, and takes what does not grow.
   const bool isLong = draft.rng.chance(0.03);

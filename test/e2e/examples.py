@@ -85,6 +85,12 @@ class ExamplesTest(ToolTest):
             far[far > 2] = numpy.inf
             with open(os.path.join(self.data, f"far{i}.pfm"), "wb") as file:
                 file.write(b"Pf\n%d %d\n-1.0\n" % (photo.width, photo.height) + far.astype("<f4").tobytes())
+        self.masks = os.path.join(self.folder, "masks")
+        for photo in sorted(glob.glob(os.path.join(self.data, "class*", "*.jpg"))):
+            mask = os.path.join(self.masks, os.path.relpath(photo, self.data)[:-3] + "png")
+            os.makedirs(os.path.dirname(mask), exist_ok=True)
+            with Image.open(photo) as image:
+                image.convert("L").save(mask)
         self.stereo = os.path.join(self.folder, "stereo.csv")
         with open(self.stereo, "w") as file:
             file.write("left,right,disparity\n" + "".join(f"class0/{i:04}.jpg,class0/{i:04}.jpg,far{i}.pfm\n" for i in range(8)))
@@ -102,7 +108,7 @@ class ExamplesTest(ToolTest):
         lists = {"speech.pipe": self.sounds, "whisper.pipe": self.sounds, "speech_commands.pipe": self.labelled, "esc50.pipe": self.labelled,
                  "wav2vec2.pipe": self.sized}
         files = lists.get(os.path.basename(path), self.scans)
-        given = {"root": self.data, "images": self.images, "labels": self.labels, "list": files, "pairs": self.pairs, "stereo": self.stereo, "objects": self.objects, "per_rank": "4",
+        given = {"root": self.data, "photos": self.data, "masks": self.masks, "images": self.images, "labels": self.labels, "list": files, "pairs": self.pairs, "stereo": self.stereo, "objects": self.objects, "per_rank": "4",
                  "manifest": self.manifest, "rooms": self.manifest, "noises": self.noises,
                  "samples": "10000", "batch_samples": "40000", "shortest": "9000", "buckets": "2",
                  **self.columns(path)}

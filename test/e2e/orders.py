@@ -38,6 +38,15 @@ pipeline p(numbers: path, least: int = 90) {{
         self.assertEqual(self.values("where row.value >= least", 3, "--set", "least=97"),
                          [97, 98, 99])
 
+    def test_where_looks_at_places(self):
+        """The first rows, those behind them, and a fold of five, as they stand in the table."""
+        self.assertEqual(self.values("where row.index < 3", 3), [0, 1, 2])
+        self.assertEqual(self.values("where row.index >= least", 10), list(range(90, 100)))
+        self.assertEqual(self.values("where row.index % 5 == 2 and row.value > 50", 10), list(range(52, 100, 5)))
+        self.assertEqual(self.values("where row.index > 8 order [9, 3, 40]", 2), [9, 40])
+        found = self.values("order weighted(if row.index < 98 then 0.0 else 1.0)", 12)
+        self.assertEqual(set(found), {98, 99})
+
     def test_a_shuffled_choice(self):
         found = self.values("where row.value >= least order shuffled", 10)
         self.assertEqual(sorted(found), list(range(90, 100)))

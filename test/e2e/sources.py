@@ -4,6 +4,7 @@ import io
 import json
 import os
 import resource
+import shutil
 import subprocess
 import tarfile
 
@@ -161,6 +162,86 @@ pipeline p(list: path, bank_list: path) {{
             for i, one in enumerate(found):
                 self.assertEqual([int(one[name]) for name in ("own", "noise", "other", "lengths")],
                                  [10 + i, 70 + one["at"], 17 - one["at"], 805])
+
+    def test_what_stands_before_the_rows(self):
+        """Lengths and picked rows of a bank that stands before `for`, which is the table of the samples then."""
+        names = self.pictures(3)
+        lists = {"list": self.table()["list"], "root": os.path.join(self.folder, "images"),
+                 "bank": self.put("bank.csv", "file,label\n" + "".join(f"{name},{70 + i}\n" for i, name in enumerate(names)))}
+        lets = ["let many = bank.length * 10", "let drawn = pick(bank, draw int(0 .. bank.length))", "let first = pick(bank, 1)",
+                "let shown = i64(decode(first.data, rgb)[h = 0, w = 0, c = 2])", "let at = drawn.index"]
+        for before in range(len(lets) + 1):
+            text = "\n".join(["pipeline p(list: path, bank: path, root: path) {".replace("bank:", "bank_list:"),
+                              "  let bank = csv(bank_list, root, data = column(\"file\", bytes), label = i64)", *lets[:before],
+                              "  for row in csv(list, label = i64) order [5, 6, 7, 0]", *lets[before:],
+                              "  batch 2 per rank last keep {", "    output own: i64[n] = row.label",
+                              "    output of_bank: i64[n, k] = stack([many, drawn.label, first.label, shown, at], k)", "  }", "}"])
+            found = self.values(text, 4, list=lists["list"], bank_list=lists["bank"], root=lists["root"])
+            self.assertEqual([int(one["own"]) for one in found], [15, 16, 17, 10])
+            for one in found:
+                many, drawn, first, shown, at = one["of_bank"].tolist()
+                self.assertEqual([many, drawn, first, shown], [30, 70 + at, 71, 3])
+
+    def test_the_place_of_a_row(self):
+        """Whatever the order is, and whichever rows take part; a column of that name goes first."""
+        lists = {"list": self.table()["list"], "bank": self.put("bank.csv", "label,index\n" + "".join(f"{70 + i},{i * i}\n" for i in range(5)))}
+        for clause in ("", "order shuffled", "where row.label % 3 != 0 order shuffled", "order [6, 2, 2, 7, 0, 1]",
+                       "order weighted(f64(row.index + 1))"):
+            text = f"""
+pipeline p(list: path, bank_list: path) {{
+  let bank = csv(bank_list, label = i64)
+  let squares = csv(bank_list, index = i64)
+  let table = csv(list, label = i64)
+  for row in table {clause}
+  let beside = pick(bank, row.index - 1)
+  let drawn = pick(bank, draw int(0 .. 2) + row.index)
+  batch 2 per rank last keep {{
+    output own: i64[n] = row.label
+    output at: i64[n] = row.index
+    output beside: i64[n] = beside.label
+    output beside_at: i64[n] = beside.index
+    output drawn: i64[n] = drawn.label
+    output drawn_at: i64[n] = drawn.index
+    output square: i64[n] = pick(squares, 3).index
+  }}
+}}"""
+            found = self.values(text, 5, list=lists["list"], bank_list=lists["bank"])
+            for one in found:
+                at = int(one["at"])
+                self.assertEqual([int(one[name]) for name in ("own", "beside_at", "beside", "square")],
+                                 [10 + at, min(max(at - 1, 0), 4), 70 + min(max(at - 1, 0), 4), 9])
+                self.assertIn(int(one["drawn_at"]), (min(at, 4), min(at + 1, 4)))
+                self.assertEqual(int(one["drawn"]), 70 + one["drawn_at"])
+
+    def test_what_goes_with_a_row_is_replaced_with_it(self):
+        """Two tables side by side: where either has a bad file, both take another row, the same one."""
+        names = self.pictures(8)
+        images, masks = os.path.join(self.folder, "images"), os.path.join(self.folder, "masks")
+        shutil.copytree(images, masks)
+        for folder, bad in ((images, names[2]), (masks, names[5])):
+            with open(os.path.join(folder, bad), "wb") as file:
+                file.write(b"no picture")
+        text = """
+pipeline p(list: path, images: path, masks: path) with on_error = substitute(100%) {
+  let others = file_list(list, masks)
+  for row in file_list(list, images) order shuffled
+  let mask = pick(others, row.index)
+  batch 2 per rank last keep {
+    output at: i64[n] = row.index
+    output image: u8[n] = decode(row.data, rgb)[h = 0, w = 0, c = 0]
+    output mask: u8[n] = decode(mask.data, rgb)[h = 0, w = 0, c = 0]
+    output drawn: f64[n] = draw uniform(0.0 .. 1.0) per [n]
+  }
+}"""
+        paths = {"list": self.put("both.txt", "".join(name + "\n" for name in names)), "images": images, "masks": masks}
+        found = self.values(text, 8, **paths)
+        for one in found:
+            self.assertEqual([int(one["image"]), int(one["mask"])], [int(one["at"])] * 2)
+            self.assertNotIn(int(one["at"]), (2, 5))
+        done = self.run_tool("run", self.write(text), *(word for name, path in paths.items() for word in ("--set", f"{name}={path}")))
+        self.assertIn(f"{names[2]}: not an image file", done.stderr)
+        self.assertIn(f"{names[5]}: not an image file", done.stderr)
+        self.check_life(text, 8, **paths)
 
     def test_no_row_can_be_picked_from_an_empty_table(self):
         text = """

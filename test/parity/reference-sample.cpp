@@ -4,9 +4,9 @@
 //
 //   reference-sample FILE POSITION OUT [--set NAME=VALUE]...
 //
-// Imports a pipeline over `raw(...)` or `image_folder(...)`, interprets one
-// sample in the order of the table, and writes each output to OUT/<name>.raw, in
-// the declared axis order. For the parity tests: no pass and no machine code
+// Imports a pipeline over `raw(...)`, several of which name their columns differently, or
+// `image_folder(...)`, interprets one sample in the order of the table, and writes each output to
+// OUT/<name>.raw, in the declared axis order. For the parity tests: no pass and no machine code
 // stands in between.
 #include "stdlib/reference/Interpreter.h"
 #include "test/parity/Pictures.h"
@@ -123,9 +123,12 @@ int main(int argc, char **argv) {
                     const std::map<std::string, Field> &args) -> std::shared_ptr<reference::Table> {
     if (kind == "image_folder")
       return std::make_shared<parity::PictureTable>(std::get<std::string>(args.at("root")));
-    for (const auto &[name, value] : args)
-      table.columns[name].bytes = readFile(std::get<std::string>(value));
-    return std::make_shared<RawTable>(table);
+    RawTable opened;
+    for (const auto &[name, value] : args) {
+      RawTable::Column &column = opened.columns[name] = table.columns[name];
+      column.bytes = readFile(std::get<std::string>(value));
+    }
+    return std::make_shared<RawTable>(opened);
   };
   reference::BatchResult result = reference::Interpreter(*imported.result.module).run(inputs);
   if (!result.error.empty() || result.samples[0].failure) {

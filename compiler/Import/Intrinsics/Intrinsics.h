@@ -32,6 +32,9 @@ public:
 private:
   using Args = llvm::ArrayRef<Argument>;
 
+  /// The number of a row in its table.
+  mlir::Value placeOf(mlir::Value row);
+
   // Arguments.cpp
   /// Arguments in the order of `names`; those not given are Poison. The first
   /// `required` must be there.

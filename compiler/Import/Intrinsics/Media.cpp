@@ -38,12 +38,27 @@ Val Intrinsics::rowField(const Val &row, const std::string &name, dsl::SourceRan
       result.ir = permute(result.ir, column.seen);
     return known = result;
   }
+  if (name == "index")
+    return known = number(placeOf(row.ir));
   auto report = error(range, "a row has no field " + quote(name));
-  std::string near = dsl::nearest(name, names), all;
+  std::string all;
   for (const std::string &known : names)
     all += (all.empty() ? "" : ", ") + known;
+  names.emplace_back("index");
+  const std::string near = dsl::nearest(name, names);
   report.hint(near.empty() ? "its fields are " + all : quote(near));
   throw Abort{};
+}
+
+mlir::Value Intrinsics::placeOf(mlir::Value row) {
+  if (auto pick = row.getDefiningOp<pipe::PickOp>()) {
+    // As the runtime takes it: what lies outside is the first row or the last one.
+    const mlir::Value last = binary(
+        BinaryKind::sub, base.create<pipe::LengthOp>(here, base.getI64Type(), pick.getTable()),
+        intConstant(1));
+    return binary(BinaryKind::max, binary(BinaryKind::min, pick.getIndex(), last), intConstant(0));
+  }
+  return base.create<pipe::RowIndexOp>(here, base.getI64Type(), row);
 }
 
 /// The number of rows, where it is known when compiling.
@@ -85,7 +100,8 @@ Val Intrinsics::pick(Args args, dsl::SourceRange range) {
     fail(args[1].range,
          "the number of a picked row must be known before any row is fetched, and this depends on "
          "a value of a row",
-         "it may depend on parameters, draws and lengths: `draw int(0 .. table.length)`; what "
+         "it may depend on parameters, draws, lengths and `row.index`: `draw int(0 .. "
+         "table.length)`; what "
          "belongs to a row can be a column of its own table");
   Val row;
   row.kind = Kind::Row;

@@ -64,7 +64,7 @@ bool Scalars::isNeverNegative(mlir::Value value) {
     mlir::Operation *op = next.getDefiningOp();
     const std::optional<int64_t> number = constantInt(next);
     if (!seen.insert(next).second || (number && *number >= 0) ||
-        llvm::isa_and_present<pipe::FieldExtentOp>(op))
+        llvm::isa_and_present<pipe::FieldExtentOp, pipe::RowIndexOp>(op))
       continue;
     if (auto select = llvm::dyn_cast_if_present<pipe::SelectOp>(op)) {
       work.append({select.getOnTrue(), select.getOnFalse()});

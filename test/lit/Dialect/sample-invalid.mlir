@@ -113,3 +113,12 @@ func.func @a_field_has_sizes(%r: !pipe.row) {
   %0 = pipe.field %r "x" : !pipe.tensor<u8[w=?]>
   return
 }
+
+// -----
+
+func.func @places_are_of_the_own_row(%t: !pipe.table, %i: i64) {
+  %0 = pipe.pick %t[%i]
+  // expected-error @below {{tells the place of the pipeline's row alone}}
+  %1 = pipe.row_index %0
+  return
+}

@@ -19,6 +19,8 @@ func.func @rows(%root: !pipe.text, %w: f64, %i: i64) {
   pipe.admit where %4 weight %w
   // CHECK: pipe.admit length %{{.*}}
   pipe.admit length %w
+  // CHECK: pipe.row_index %
+  %place = pipe.row_index %3
   // CHECK: pipe.pick %{{.*}}[%{{.*}}]
   %5 = pipe.pick %1[%i]
   // CHECK: pipe.field %{{.*}} "label" : i64

@@ -88,3 +88,39 @@ pipe.pipeline @headers seed 0 substitute 0.0 {
     pipe.output "a" %samples axes ["n"] stored ["n"] : i64
   }
 }
+
+// -----
+
+// The place of the pipeline's row is there for all of them, and what is picked by it goes with the row.
+// CHECK: pipe.kernel @select "select"
+// CHECK: %[[PLACE:.*]] = pipe.entry [[INDEX:[0-9]+]] : i64
+// CHECK: %[[NEXT:.*]] = pipe.binary add %[[PLACE]]
+// CHECK: pipe.set_entry [[WANTED:[0-9]+]], %[[NEXT]] : i64
+// CHECK: pipe.kernel @rows "rows"
+// CHECK: pipe.entry [[INDEX]] : i64
+// CHECK-LABEL: pipe.pipeline @places
+// CHECK: %[[PICKED:.*]] = pipe.entry [[WANTED]] : i64
+// CHECK: %[[ROW_INDEX:.*]] = pipe.row_index
+// CHECK: pipe.set_entry [[INDEX]], %[[ROW_INDEX]] : i64
+// CHECK: pipe.pick %{{.*}}[%[[PICKED]]] {of_row}
+// CHECK: pipe.pick %{{.*}}[%{{[^]]*}}]{{$}}
+pipe.pipeline @places seed 0 substitute 0.0 {
+  %root = pipe.param "root" : !pipe.text
+  %other = pipe.param "other" default(3 : i64) : i64
+  %table = pipe.source "raw" (%root) named ["root"] columns {i = i64} : !pipe.text
+  %row = pipe.row sequential %table
+  %place = pipe.row_index %row
+  %one = pipe.constant 1 : i64 -> i64
+  %next = pipe.binary add %place, %one : i64
+  %keep = pipe.compare ge %place, %one : i64
+  pipe.admit where %keep
+  %beside = pipe.pick %table[%next]
+  %same = pipe.pick %table[%other]
+  %i = pipe.field %beside "i" : i64
+  %j = pipe.field %same "i" : i64
+  %batch = pipe.constant 2 : i64 -> i64
+  pipe.batch size(%batch) last drop {
+    pipe.output "a" %i axes ["n"] stored ["n"] : i64
+    pipe.output "b" %j axes ["n"] stored ["n"] : i64
+  }
+}

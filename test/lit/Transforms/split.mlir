@@ -47,7 +47,7 @@ pipe.pipeline @picks_by_a_field seed 0 substitute 0.0 {
   %row = pipe.row sequential %table
   // expected-note @+1 {{it depends on this value of a row}}
   %i = pipe.field %row "i" : i64
-  // expected-error @+1 {{the number of a picked row must be known before any row is fetched: from parameters, draws and the lengths of tables}}
+  // expected-error @+1 {{the number of a picked row must be known before any row is fetched: from parameters, draws, lengths of tables and the place of the pipeline's row}}
   %other = pipe.pick %table[%i]
   %j = pipe.field %other "i" : i64
   %batch = pipe.constant 2 : i64 -> i64

@@ -102,6 +102,7 @@ TEST(PlanCheck, EveryRuleHasItsMessage) {
       {"setup kernel 0 names kernel 9 of 2", [](auto &p) { p.setup = 9; }},
       {"plan 0 has no source", [](auto &p) { p.sources.clear(); }},
       {"plan 0 has no row of its first source", [](auto &p) { p.rows.clear(); }},
+      {"row 0 depends on itself", [](auto &p) { p.rows[0]->of_row = true; }},
       {"row 1 names slot -1 of 64",
        [](auto &p) { p.rows.push_back(std::make_unique<plan::RowT>()); }},
       {"length 0 has the source 3",

@@ -102,6 +102,7 @@ TEST(ReferenceScope, rowsFollowTheOrderAndPicksAreClamped) {
       "%u = pipe.binary mul %t, %thousand : i64 "
       "%r = pipe.binary add %s, %u : i64";
   EXPECT_EQ(integerOf(p.run(ops, deliver, {}, {13}, 10)), 100903);
+  EXPECT_EQ(integerOf(p.run("%r = pipe.row_index %row", deliver, {}, {13}, 10)), 3);
 }
 
 TEST(ReferenceScope, aFailedCheckReportsItsValues) {
