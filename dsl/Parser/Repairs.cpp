@@ -80,6 +80,15 @@ private:
     for (const Habit &habit : habits)
       if (habit.type == item.type)
         return replace(item, habit);
+    const bool isLeft = item.type == Lexer::LT, isRight = item.type == Lexer::GT;
+    if ((isLeft || isRight) && tokens.is(at + 1, item.type) &&
+        tokens.items[at + 1].range.begin == item.range.end) {
+      item.range = join(item.range, tokens.items[++at].range);
+      reportUnrepaired(item.range, isLeft ? "`<<` is no operator" : "`>>` is no operator",
+                       isLeft ? "`shl(a, b)`" : "`shr(a, b)`");
+      kept.push_back(item); // a comparison, where one number may stand, too
+      return;
+    }
     if (item.type == Lexer::QUOTED_STRING) {
       std::string_view text = tokens.text(at);
       const std::string inner(text.substr(1, text.size() - 2));
@@ -192,10 +201,18 @@ private:
     std::string_view text = tokens.source.substr(range.begin, range.end - range.begin);
     if (text == "|" || text == "&") {
       reportUnrepaired(range, quote(text) + " is no operator",
-                       text == "|" ? "`|>` for a stage, `or` between conditions" : "`and`");
+                       text == "|"
+                           ? "`|>` for a stage, `or` between conditions, `bit_or(a, b)` of integers"
+                           : "`and` between conditions, `bit_and(a, b)` of integers");
       // Between brackets, which nothing else can stand between.
       if (at > 0 && tokens.is(at - 1, Lexer::RPAREN) && tokens.is(at + 1, Lexer::LPAREN))
         kept.push_back({text == "|" ? size_t(Lexer::OR) : size_t(Lexer::AND), range});
+      return;
+    }
+    if (text == "^" || text == "~") {
+      reportUnrepaired(range, quote(text) + " is no operator",
+                       text == "^" ? "`bit_xor(a, b)` of integers, `pow(a, b)` for a power"
+                                   : "`bit_not(a)` of integers, `not` before a condition");
       return;
     }
     if (text == "\\") {

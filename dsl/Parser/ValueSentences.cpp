@@ -269,6 +269,23 @@ bool Speaker::indexWithoutAxis() {
 
 // `x[k = 2 ..]`
 bool Speaker::sliceWithoutEnd() {
+  const bool afterAxis = at > 2 && previous(Lexer::ASSIGN) && isName(type(at - 2)) &&
+                         (tokens.is(at - 3, Lexer::LBRACK) || tokens.is(at - 3, Lexer::COMMA));
+  if (afterAxis && (is(Lexer::RANGE_TO) || is(Lexer::RANGE_IN))) {
+    diagnostics.error(range(at), "a slice has a begin").hint("`0 ..` is from the first element on");
+    return true;
+  }
+  if (is(Lexer::COLON) && at > 3 && tokens.is(at - 2, Lexer::ASSIGN) && isName(type(at - 3)) &&
+      (tokens.is(at - 4, Lexer::LBRACK) || tokens.is(at - 4, Lexer::COMMA))) {
+    const std::string begin(tokens.text(at - 1));
+    const bool hasEnd = tokens.is(at + 1, Lexer::INT) || isName(type(at + 1));
+    diagnostics.error(range(at), "the ends of a slice have `..` between them")
+        .hint("`" + std::string(tokens.text(at - 3)) + " = " + begin + " .. " +
+              (hasEnd ? std::string(tokens.text(at + 1))
+                      : "extent(x, " + std::string(tokens.text(at - 3)) + ")") +
+              "`");
+    return true;
+  }
   if (!is(Lexer::RBRACK) || !(previous(Lexer::RANGE_TO) || previous(Lexer::RANGE_IN)))
     return false;
   size_t begin = at; // of this axis

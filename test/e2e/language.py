@@ -288,6 +288,44 @@ class Tensors(LanguageTest):
         numpy.testing.assert_array_equal(found["a"], x * 2 + y + numpy.arange(4)[:, None] + t)
         numpy.testing.assert_array_equal(found["outer"], numpy.arange(3)[:, None] * 10 + numpy.arange(1, 5))
 
+    def test_elements_become_several_numbers(self):
+        """Tensors and records made of an element are further axes, and records of tensors; draws are those of one element."""
+        top = """fn gradient(x: f32[h, w]) -> { two: f32[h, w, yx], strength: f32[h, w] } = window (v in x, h = -1 ..= 1, w = -1 ..= 1) {
+  let dx = v[h = 0, w = 1] - v[h = 0, w = -1]
+  let dy = v[h = 1, w = 0] - v[h = -1, w = 0]
+  return { two = stack([dy, dx], yx), strength = dx * dx + dy * dy }
+}"""
+        lets = """let x = f32(row.x[c = 0])
+  let noisy = map (p in x) { let d = draw uniform(0.0 .. 1.0) per [h, w]  return { plus = f64(p) + d, minus = f64(p) - d, label = row.label } }
+  let grid = map (p in x[h = 0]) { map (a in 0 .. 2, b in 0 .. 3) { i32(p) * 10 + i32(2 * a + b) } }
+  let nested = map (p in x[h = 0]) { { a = p, deep = { two = stack([p, -p], k), bit = p > 100.0 } } }
+  let g = gradient(x)"""
+        found = self.scalars({"x": ("f32[n, h, w]", "x"), "plus": ("f64[n, h, w]", "noisy.plus"), "minus": ("f64[n, h, w]", "noisy.minus"),
+                              "label": ("i64[n, h, w]", "noisy.label"), "grid": ("i32[n, w, a, b]", "grid"), "a": ("f32[n, w]", "nested.a"),
+                              "two": ("f32[n, k, w]", "nested.deep.two"), "bit": ("bool[n, w]", "nested.deep.bit"),
+                              "gradient": ("f32[n, h, w, yx]", "g.two"), "strength": ("f32[n, h, w]", "g.strength")}, lets=lets, top=top)
+        x = found["x"]
+        d = found["plus"] - x
+        numpy.testing.assert_allclose(found["minus"], x - d, atol=1e-12)
+        self.assertTrue(0 <= d.min() < d.max() < 1)
+        numpy.testing.assert_array_equal(found["label"], numpy.full((4, 6), found["row_label"]))
+        numpy.testing.assert_array_equal(found["grid"], 10 * x[0].astype(int)[:, None, None] + 2 * numpy.arange(2)[:, None] + numpy.arange(3))
+        numpy.testing.assert_array_equal(found["two"], [x[0], -x[0]])
+        numpy.testing.assert_array_equal(found["bit"], x[0] > 100)
+        padded = numpy.pad(x, 1, "edge")
+        dx, dy = padded[1:-1, 2:] - padded[1:-1, :-2], padded[2:, 1:-1] - padded[:-2, 1:-1]
+        numpy.testing.assert_array_equal(found["gradient"], numpy.stack([dy, dx], -1))
+        numpy.testing.assert_array_equal(found["strength"], dx * dx + dy * dy)
+
+    def test_lists_of_numbers_that_pixels_decide(self):
+        found = self.scalars({"list": ("f64[n, k]", "three"), "x": ("u8[n, h, w, c]", "row.x"), "grid": ("i32[n, a, b]", "grid")},
+                             lets="""let e = f64(row.x[h = 0, w = 0, c = 0]) - 0.5
+  let three: f64[k] = [0.4375 * e, 2.0, f64(max(row.x[c = 1] over [h, w]))]
+  let grid: i32[a, b] = [[i32(e), 7], [i32(row.label), sum(i32(row.x) over [h, w, c])]]""")
+        x = found["x"].astype("f8")
+        self.assertEqual(found["list"].tolist(), [0.4375 * (x[0, 0, 0] - 0.5), 2.0, x[..., 1].max()])
+        self.assertEqual(found["grid"].tolist(), [[int(x[0, 0, 0] - 0.5), 7], [int(found["row_label"]), int(x.sum())]])
+
     def test_window_and_its_edges(self):
         found = self.scalars({"a": ("i32[n, h, w]", "window (v in x, h = -1 ..= 1, w = 0 ..= 1) { sum(i32(v) over [h, w]) - i32(v[h = 0, w = 0]) }"),
                               "x": ("u8[n, h, w]", "x")}, lets="let x = row.x[c = 0]")
@@ -328,6 +366,33 @@ class Tensors(LanguageTest):
             numpy.testing.assert_array_equal(found["met" + kind], x.max((0, 1)) + x.sum((0, 1)))
             edge = numpy.pad(x, ((1, 1), (0, 0), (0, 0)), "edge")
             numpy.testing.assert_array_equal(found["pool" + kind], numpy.minimum(numpy.minimum(edge[:-2], edge[1:-1]), edge[2:]))
+
+    def test_softmax(self):
+        found = self.scalars({
+            "rows": ("f32[n, h, w, c]", "softmax(f32(row.x) * 0.1 over [w])"), "bytes": ("f32[n, h, w, c]", "softmax(row.x over [w, c])"),
+            "wide": ("f64[n, h, w, c]", "softmax(f64(row.x) * 100.0 over [h, w, c])"), "x": ("u8[n, h, w, c]", "row.x")})
+        for name, x, axes in (("rows", found["x"].astype("f4") * numpy.float32(0.1), (1,)), ("bytes", found["x"].astype("f4"), (1, 2)),
+                              ("wide", found["x"].astype("f8") * 100.0, (0, 1, 2))):
+            e = numpy.exp(x - x.max(axes, keepdims=True))
+            numpy.testing.assert_allclose(found[name], e / e.sum(axes, keepdims=True), 1e-5)
+
+    def test_what_is_no_number(self):
+        values = [0.0, -0.0, 1.5, float("nan"), float("inf"), -float("inf"), -65504.0]
+        for kind in ("f16", "bf16", "f32", "f64"):
+            lets = f"let x: {kind}[k] = [0.0, -0.0, 1.5, {kind}(nan), inf, -inf, -65504.0]"
+            found = self.scalars({name: ("bool[n, k]", f"{name}(x)") for name in ("isnan", "isinf", "isfinite")}, lets=lets)
+            for name, one in found.items():
+                if name != "row_label":
+                    numpy.testing.assert_array_equal(one.astype(bool), getattr(numpy, name)(values), f"{name} of {kind}")
+
+    def test_roll(self):
+        steps = (0, 1, 5, 6, 7, -1, -6, -13, 100)
+        found = self.scalars({"x": ("u8[n, h, w, c]", "row.x"), "drawn": ("u8[n, h, w, c]", "roll(row.x, w, by)"), "by": ("i64[n]", "by"),
+                              **{f"r{i}": ("u8[n, h, w, c]", f"roll(roll(row.x, w, {by}), h, 1)") for i, by in enumerate(steps)}},
+                             lets="let by = draw int(-20 .. 20)")
+        for i, by in enumerate(steps):
+            numpy.testing.assert_array_equal(found[f"r{i}"], numpy.roll(found["x"], (1, by), (0, 1)))
+        numpy.testing.assert_array_equal(found["drawn"], numpy.roll(found["x"], found["by"], 1))
 
     def test_means_of_i64_do_not_wrap(self):
         times = [1_700_000_000_000_000_000 + i for i in range(6)]
@@ -382,7 +447,7 @@ pipeline p() {
             self.refused("pipeline p() {\n  for row in synthetic(9, f = f32[w = 3], b = bool[w = 3], k = 0 .. 4)\n  batch 3 {\n"
                          "    output k: i64[n] = row.k\n    output " + output + "\n  }\n}\n", *parts)
         wrong("y: u8[n, z] = [1, 256]", "error: 256 in this list is no u8")
-        wrong("y: f32[n, z] = [1, row.f[w = 0]]", "error: an element of this list is f32", "hint: `stack([...], axis)` joins")
+        wrong("y: f32[n, z] = [1, row.f]", "error: an element of this list is f32[w=3], and no number", "hint: `stack([...], axis)` joins")
         wrong("y: f32[n, z] = [1, true]", "error: an element of this list is bool, and its type says f32")
         wrong("y: f32[n] = [1, 2]", "error: this list is 1 deep, and its type has 0 axes")
         wrong("y: bool[n] = max(row.b over [w])", "hint: `any` is true where one of them is")

@@ -130,11 +130,16 @@ void Expressions::convertLiterals(Val &value, const std::string &element) {
       value = *converted;
 }
 
+/// Returns whether a value is one number, perhaps one that pixels decide.
+static bool isOne(const Val &value) {
+  return value.is(Kind::Number) || (value.is(Kind::Tensor) && value.tensorType().getRank() == 0);
+}
+
 /// The numbers of a nested list, row-major; the extents by depth.
 static void numbersOf(const Val &list, size_t depth, std::vector<int64_t> &shape,
                       std::vector<Val> &numbers, bool &regular) {
   if (!list.is(Kind::List)) {
-    regular &= depth == shape.size() && list.is(Kind::Number);
+    regular &= depth == shape.size() && isOne(list);
     numbers.push_back(list);
     return;
   }
@@ -158,8 +163,8 @@ Val Expressions::listOf(const Val &list, const dsl::TypeExpr &type, dsl::SourceR
   bool regular = true;
   numbersOf(list, 0, shape, numbers, regular);
   for (const Val &item : numbers)
-    if (item.is(Kind::Tensor) || item.unit)
-      fail(range, "an element of this list is " + show(item),
+    if ((item.is(Kind::Tensor) && !isOne(item)) || item.unit)
+      fail(range, "an element of this list is " + show(item) + ", and no number",
            item.unit ? asNumber(*item.unit)
                      : "`stack([...], axis)` joins what is computed from tensors");
   if (!regular)
@@ -188,8 +193,9 @@ Val Expressions::listOf(const Val &list, const dsl::TypeExpr &type, dsl::SourceR
   for (Val &item : numbers) {
     std::optional<Val> converted = convert(item, element);
     if (!converted) {
-      const auto known =
-          item.ir.getType().isSignlessInteger(1) ? std::nullopt : constantInt(item.ir);
+      const auto known = item.is(Kind::Tensor)                    ? std::nullopt
+                         : item.ir.getType().isSignlessInteger(1) ? std::nullopt
+                                                                  : constantInt(item.ir);
       fail(range, known ? std::to_string(*known) + " in this list is no " + show(element)
                         : "an element of this list is " + show(item) + ", and its type says " +
                               show(element));
@@ -216,16 +222,19 @@ Val Expressions::listOf(const Val &list, const dsl::TypeExpr &type, dsl::SourceR
                                                 mlir::DenseElementsAttr::get(shaped, constants)));
   if (values.size() > 64)
     notYet(range, "a list of more than 64 computed numbers");
+  auto numberOf = [&](mlir::Value value) {
+    return pipe::isScalarType(value.getType()) ? value : elementHere(value, range);
+  };
   return tensor(buildMap(axes, element, [&](ElementRegion &region) {
     mlir::Value index = intConstant(0);
     for (size_t i = 0; i < axes.size(); ++i)
       index = binary(pipe::BinaryKind::add,
                      binary(pipe::BinaryKind::mul, index, intConstant(axes[i].axis.extent)),
                      region.coordinates[i]);
-    mlir::Value result = values.back();
+    mlir::Value result = numberOf(values.back());
     for (size_t i = values.size() - 1; i-- > 0;)
       result = select(compare(pipe::Predicate::eq, index, intConstant(static_cast<int64_t>(i))),
-                      values[i], result);
+                      numberOf(values[i]), result);
     return result;
   }));
 }

@@ -195,8 +195,13 @@ Val Expressions::evalName(const dsl::NameExpr &name) {
   std::vector<std::string> known;
   for (const auto &[text, unused] : frame().values)
     known.push_back(text);
-  std::string near = dsl::nearest(name.name, known);
-  fail(name.range, quote(name.name) + " is no value here", near.empty() ? "" : quote(near));
+  std::string hint = dsl::nearest(name.name, known);
+  if (!hint.empty())
+    hint = quote(hint);
+  else if (const std::optional<int64_t> elements = extentOfFormat(name.name))
+    hint = "what elements are stands behind a colon, as in `c: " + name.name +
+           "`, and how many there are behind `=`: " + std::to_string(*elements);
+  fail(name.range, quote(name.name) + " is no value here", hint);
 }
 
 Val Expressions::evalField(const dsl::FieldExpr &field) {

@@ -75,6 +75,16 @@ private:
 
   // --- Scopes (Map.cpp, Window.cpp, Loops.cpp)
   Val evalMap(const dsl::MapExpr &map);
+  /// A `map` of which the number `which` is taken of those that an element becomes; `form` is what
+  /// the body gave.
+  Val mapOnce(const dsl::MapExpr &map, const std::vector<Dim> &domain,
+              const std::vector<Val> &values, size_t which, Val &form);
+  /// A tensor for each number that an element becomes, in records and small tensors as the body
+  /// gave them. `once` makes the one of a number, and tells what the body gave.
+  Val forEachNumber(dsl::SourceRange range, llvm::function_ref<Val(size_t, Val &)> once);
+  static const Val &numberAt(const Val &form, size_t number);
+  Val inForm(const Val &form, const Val *&next, dsl::SourceRange range);
+  Val stackAlong(const std::vector<Val> &parts, const std::string &axis, dsl::SourceRange range);
   /// Maps over the elements of a window, or a few made from an element, one by one.
   Val mapSmall(const dsl::MapExpr &map, std::vector<Val> values, bool isInner);
   void takeOneType(std::vector<Val> &parts, dsl::SourceRange range);

@@ -19,6 +19,7 @@ mlir::Value Expressions::bodyScalar(const Val &value, dsl::SourceRange range, co
     fail(range,
          std::string("the body of ") + what + " must give one number, and this is " + show(value),
          value.is(Kind::Neighbours) ? "reduce it: `sum(v over [" + axes + "])`"
+         : value.is(Kind::List)     ? "`stack([...], k)` gives them an axis"
          : value.is(Kind::Row)      ? "read a field of the row"
                                     : "");
   return value.ir;
@@ -119,6 +120,118 @@ void Expressions::takeOneType(std::vector<Val> &parts, dsl::SourceRange range) {
   }
 }
 
+/// Returns whether a value is a tensor made of one element; neighbours are none.
+static bool isSmallTensor(const Val &form) {
+  return form.is(Kind::Neighbours) && !form.parts.empty() &&
+         llvm::none_of(form.grid, [](const Val::GridAxis &axis) { return axis.ofWindow; });
+}
+
+/// How many numbers an element becomes: those of a small tensor and of a record's fields.
+static size_t countNumbers(const Val &form) {
+  if (!form.is(Kind::Record))
+    return isSmallTensor(form) ? form.parts.size() : 1;
+  size_t count = 0;
+  for (const Val &field : form.parts)
+    count += countNumbers(field);
+  return count;
+}
+
+const Val &Expressions::numberAt(const Val &form, size_t number) {
+  if (!form.is(Kind::Record))
+    return isSmallTensor(form) ? form.parts[number] : form;
+  for (const Val &field : form.parts) {
+    const size_t count = countNumbers(field);
+    if (number < count)
+      return numberAt(field, number);
+    number -= count;
+  }
+  return form; // of no field
+}
+
+Val Expressions::forEachNumber(dsl::SourceRange range,
+                               llvm::function_ref<Val(size_t, Val &)> once) {
+  const std::map<std::string, int> before = draws.ordinals; // all see the same draws
+  Val form;
+  std::vector<Val> results{once(0, form)};
+  for (size_t number = 1, count = countNumbers(form); number < count; ++number) {
+    draws.ordinals = before;
+    results.push_back(once(number, form));
+  }
+  const Val *next = results.data();
+  return inForm(form, next, range);
+}
+
+Val Expressions::inForm(const Val &form, const Val *&next, dsl::SourceRange range) {
+  if (form.is(Kind::Record)) {
+    Val result = form;
+    for (Val &field : result.parts)
+      field = inForm(field, next, range);
+    return result;
+  }
+  if (!isSmallTensor(form))
+    return *next++;
+  std::vector<Val> parts(next, next + form.parts.size());
+  next += form.parts.size();
+  for (size_t axis = form.grid.size(); axis-- > 0;) { // the innermost first
+    const auto extent = static_cast<size_t>(form.grid[axis].extent);
+    std::vector<Val> outer;
+    for (size_t i = 0; i < parts.size(); i += extent)
+      outer.push_back(stackAlong({parts.begin() + static_cast<int64_t>(i),
+                                  parts.begin() + static_cast<int64_t>(i + extent)},
+                                 form.grid[axis].name, range));
+    parts = std::move(outer);
+  }
+  return parts.front();
+}
+
+Val Expressions::stackAlong(const std::vector<Val> &parts, const std::string &axis,
+                            dsl::SourceRange range) {
+  std::vector<Dim> all = dims(parts[0].ir);
+  if (find(all, axis))
+    fail(range,
+         "what each element becomes has axis " + quote(axis) +
+             ", which is there already: " + show(parts[0]),
+         "another name for this axis");
+  all.insert(all.begin(), Dim{{axis, static_cast<int64_t>(parts.size()), -1, ""}, {}});
+  llvm::SmallVector<mlir::Value> inputs;
+  for (const Val &part : parts)
+    inputs.push_back(part.ir);
+  Val result = tensor(base.create<pipe::StackOp>(here, tensorOf(elementType(parts[0]), all), axis,
+                                                 inputs, sizesOf(all)));
+  result.untyped = parts[0].untyped;
+  return result;
+}
+
+Val Expressions::mapOnce(const dsl::MapExpr &map, const std::vector<Dim> &domain,
+                         const std::vector<Val> &values, size_t which, Val &form) {
+  bool untyped = false;
+  BinderScope names(frames);
+  Val result = tensor(buildMap(domain, {}, [&](ElementRegion &region) {
+    for (size_t i = 0; i < values.size(); ++i) {
+      const dsl::Bind &binder = map.binds[i];
+      names.hide(binder.name.text);
+      if (values[i].is(Kind::Tensor)) {
+        bind(binder.name, number(elementHere(values[i].ir, binder.range)));
+      } else if (values[i].is(Kind::Number)) {
+        bind(binder.name, values[i]);
+      } else {
+        size_t k = 0;
+        while (domain[k].axis.name != binder.name.text)
+          ++k;
+        bind(binder.name,
+             number(binary(BinaryKind::add, region.coordinates[k],
+                           demandIndex(values[i].parts[0], binder.range, "the start"))));
+      }
+    }
+    form = evalBlock(map.body);
+    const Val &chosen = numberAt(form, which);
+    untyped = chosen.untyped;
+    return bodyScalar(chosen, map.body.result->range, "`map`");
+  }));
+  result.untyped = untyped;
+  return result;
+}
+
 Val Expressions::evalMap(const dsl::MapExpr &map) {
   std::vector<Dim> domain;
   std::vector<Val> values;
@@ -146,31 +259,9 @@ Val Expressions::evalMap(const dsl::MapExpr &map) {
   if (isSmall)
     return mapSmall(map, values, false);
   try {
-    bool untyped = false;
-    BinderScope names(frames);
-    Val result = tensor(buildMap(domain, {}, [&](ElementRegion &region) {
-      for (size_t i = 0; i < values.size(); ++i) {
-        const dsl::Bind &binder = map.binds[i];
-        names.hide(binder.name.text);
-        if (values[i].is(Kind::Tensor)) {
-          bind(binder.name, number(elementHere(values[i].ir, binder.range)));
-        } else if (values[i].is(Kind::Number)) {
-          bind(binder.name, values[i]);
-        } else {
-          size_t k = 0;
-          while (domain[k].axis.name != binder.name.text)
-            ++k;
-          bind(binder.name,
-               number(binary(BinaryKind::add, region.coordinates[k],
-                             demandIndex(values[i].parts[0], binder.range, "the start"))));
-        }
-      }
-      Val body = evalBlock(map.body);
-      untyped = body.untyped;
-      return bodyScalar(body, map.body.result->range, "`map`");
-    }));
-    result.untyped = untyped;
-    return result;
+    return forEachNumber(map.body.result->range, [&](size_t which, Val &form) {
+      return mapOnce(map, domain, values, which, form);
+    });
   } catch (const OuterElement &) {
     std::optional<uint64_t> count = 1;
     for (const Dim &dim : domain)

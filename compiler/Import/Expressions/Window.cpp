@@ -61,25 +61,26 @@ Val Expressions::evalWindow(const dsl::WindowExpr &window) {
   if (border == pipe::Border::constant && !fill)
     fill = constant(element, 0);
 
-  ElementRegion region;
-  region.domain = domain;
-  region.takesInputs = false;
-  Val result;
-  bool untyped = false;
-  BinderScope names(frames);
-  names.hide(window.bind.name.text);
-  auto body = [&]() {
-    Val neighbours;
-    neighbours.kind = Kind::Neighbours;
-    neighbours.grid = grid;
-    for (size_t i = 0; i < count; ++i)
-      neighbours.parts.push_back(number(region.block->getArgument(static_cast<unsigned>(i))));
-    bind(window.bind.name, neighbours);
-    const Val element = evalBlock(window.body);
-    untyped = element.untyped;
-    return std::vector<mlir::Value>{bodyScalar(element, window.body.result->range, "`window`")};
-  };
-  try {
+  auto once = [&](size_t which, Val &form) {
+    ElementRegion region;
+    region.domain = domain;
+    region.takesInputs = false;
+    Val result;
+    bool untyped = false;
+    BinderScope names(frames);
+    names.hide(window.bind.name.text);
+    auto body = [&]() {
+      Val neighbours;
+      neighbours.kind = Kind::Neighbours;
+      neighbours.grid = grid;
+      for (size_t i = 0; i < count; ++i)
+        neighbours.parts.push_back(number(region.block->getArgument(static_cast<unsigned>(i))));
+      bind(window.bind.name, neighbours);
+      form = evalBlock(window.body);
+      const Val &chosen = numberAt(form, which);
+      untyped = chosen.untyped;
+      return std::vector<mlir::Value>{bodyScalar(chosen, window.body.result->range, "`window`")};
+    };
     inRegion(region, llvm::SmallVector<mlir::Type>(count, element), body, [&](mlir::Block *block) {
       mlir::Type type = block->getTerminator()->getOperand(0).getType();
       auto op =
@@ -89,10 +90,13 @@ Val Expressions::evalWindow(const dsl::WindowExpr &window) {
       result = tensor(op);
       result.untyped = untyped;
     });
+    return result;
+  };
+  try {
+    return forEachNumber(window.body.result->range, once);
   } catch (const OuterElement &) {
     notYet(window.range, "a `window` inside a `map` that uses the outer one's element");
   }
-  return result;
 }
 
 /// The elements from `low` to `high` along an axis, whose places keep their numbers.

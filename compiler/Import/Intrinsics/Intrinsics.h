@@ -32,6 +32,7 @@ public:
 private:
   using Args = llvm::ArrayRef<Argument>;
 
+  void warnOfWrapping(const Val &value, dsl::SourceRange range);
   /// The number of a row in its table.
   mlir::Value placeOf(mlir::Value row);
 
@@ -104,7 +105,7 @@ private:
   Val contract(Args args, dsl::SourceRange range);
   Val filter(Args args);
   /// Returns the coefficients of one side of a filter: f64 over one axis of 1 to 64.
-  mlir::Value coefficients(const Argument &arg);
+  mlir::Value coefficients(const Argument &arg, bool divides);
   // Media.cpp, Encode.cpp
   Val pick(Args args, dsl::SourceRange range);
   Val decode(Args args, dsl::SourceRange range);

@@ -2,6 +2,7 @@
 //
 // Intrinsics along one axis: sort, scans, filters.
 #include "compiler/Import/Intrinsics/Intrinsics.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace penstock::importer;
 using penstock::pipe::ScanKind;
@@ -109,8 +110,20 @@ Val Intrinsics::contract(Args args, dsl::SourceRange range) {
       base.create<pipe::ContractOp>(here, tensorOf(element, all), x.ir, matrix.ir, sizesOf(all)));
 }
 
-mlir::Value Intrinsics::coefficients(const Argument &arg) {
+/// Returns whether a constant tensor of floats begins with 0.
+static bool isFirstZero(mlir::Value value) {
+  mlir::DenseFPElementsAttr elements;
+  return mlir::matchPattern(value, mlir::m_Constant(&elements)) && elements.getNumElements() > 0 &&
+         (*elements.value_begin<llvm::APFloat>()).isZero();
+}
+
+mlir::Value Intrinsics::coefficients(const Argument &arg, bool divides) {
   Val value = arg.value;
+  const Val first = value.is(Kind::List) && !value.parts.empty() ? value.parts.front() : value;
+  if (divides && first.ir &&
+      (mlir::matchPattern(first.ir, mlir::m_AnyZeroFloat()) || isFirstZero(first.ir)))
+    fail(arg.range,
+         "the first number of a filter's denominator is not 0: all others are divided by it");
   if (value.is(Kind::List) && !value.parts.empty())
     value = stackNumbers(value.parts, "j", arg.range);
   if (!value.is(Kind::Tensor) || value.tensorType().getRank() != 1 ||
@@ -133,7 +146,7 @@ Val Intrinsics::filter(Args args) {
     x = castTo(pipe::CastMode::value, x, element = base.getF32Type(), args[0].range);
   if (!element.isF32() && !element.isF64())
     fail(args[0].range, "`filter` takes floats, and this is " + show(x), "`f32(...)` converts");
-  mlir::Value above = coefficients(args[2]), below = coefficients(args[3]);
+  mlir::Value above = coefficients(args[2], false), below = coefficients(args[3], true);
   return tensor(base.create<pipe::FilterOp>(here, x.ir.getType(), x.ir, axis, above, below,
                                             sizesOf(dims(x.ir))));
 }

@@ -34,6 +34,35 @@ static mlir::Value withoutEffect(mlir::OpBuilder &b, mlir::Location loc, ReduceK
 
 static bool isStored(mlir::Type element) { return element.isF16() || element.isBF16(); }
 
+/// Returns whether a number is 0 or 1, as those of a mask are.
+static bool isZeroOrOne(mlir::Value value) {
+  if (auto select = value.getDefiningOp<penstock::pipe::SelectOp>())
+    return isZeroOrOne(select.getOnTrue()) && isZeroOrOne(select.getOnFalse());
+  if (auto cast = value.getDefiningOp<penstock::pipe::CastOp>())
+    return cast->getOperand(0).getType().isInteger(1) || isZeroOrOne(cast->getOperand(0));
+  const std::optional<int64_t> known = Scalars::constantInt(value);
+  return known && (*known == 0 || *known == 1);
+}
+
+static bool isMask(const Val &value) {
+  if (!value.is(Kind::Tensor))
+    return llvm::all_of(value.parts, [](const Val &part) { return isZeroOrOne(part.ir); });
+  auto map = value.ir.getDefiningOp<penstock::pipe::MapOp>();
+  return map && isZeroOrOne(map.getBody().front().getTerminator()->getOperand(0));
+}
+
+/// Pixels and samples of sound that are added up as they are; elements of a mask may be counted.
+void Intrinsics::warnOfWrapping(const Val &value, dsl::SourceRange range) {
+  auto integer = llvm::dyn_cast<mlir::IntegerType>(elementType(value));
+  if (!integer || integer.getWidth() == 1 || integer.getWidth() > 16 || isMask(value))
+    return;
+  const unsigned bits = integer.getWidth() - (integer.isUnsigned() ? 0 : 1);
+  diagnostics
+      .warning(range, "a sum of " + show(integer) + " is one itself, and wraps beyond " +
+                          std::to_string((int64_t(1) << bits) - 1))
+      .hint("`sum(i32(x) over [...])` has room for it");
+}
+
 Val Intrinsics::reduce(const dsl::Name &name, const std::vector<Argument> &args,
                        const std::vector<dsl::Name> &over, dsl::SourceRange range) {
   const bool histogram = name.text == "histogram";
@@ -62,6 +91,8 @@ Val Intrinsics::reduce(const dsl::Name &name, const std::vector<Argument> &args,
     if (lacks(axes[i]))
       failAxis(over[i].range, quote(name.text), axes[i], arg.value, arg.origin());
   mlir::Type element = elementType(arg.value);
+  if (name.text == "sum" && range.file == program.main->id)
+    warnOfWrapping(arg.value, range);
   if (histogram) {
     if (arg.value.is(Kind::Neighbours))
       fail(arg.range,

@@ -37,6 +37,9 @@ public:
   /// Reports where pixels decide how many elements there are.
   mlir::Value extent(const Dim &dim);
   /// Returns the extent that an axis's format fixes: `c = rgb`, `box = xyxy`.
+  /// Of how many numbers elements of this format are, such as `rgb` or `xyxy`; nothing if there is
+  /// none.
+  static std::optional<int64_t> extentOfFormat(llvm::StringRef format);
   int64_t formatExtent(llvm::StringRef format, dsl::SourceRange range);
   /// Returns whether extents are equal: false for static ones that differ; others are checked per
   /// sample.

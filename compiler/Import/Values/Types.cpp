@@ -155,16 +155,20 @@ mlir::Value Tensors::extent(const Dim &dim) {
   return room(dim);
 }
 
+std::optional<int64_t> Tensors::extentOfFormat(llvm::StringRef format) {
+  return llvm::StringSwitch<std::optional<int64_t>>(format)
+      .Case("gray", 1)
+      .Case("rgb", 3)
+      .Cases("xyxy", "xywh", "cxcywh", "yxyx", 4)
+      .Case("xyzlwhr", 7)
+      .Default(std::nullopt);
+}
+
 int64_t Tensors::formatExtent(llvm::StringRef format, dsl::SourceRange range) {
-  const int64_t extent = llvm::StringSwitch<int64_t>(format)
-                             .Case("gray", 1)
-                             .Case("rgb", 3)
-                             .Cases("xyxy", "xywh", "cxcywh", "yxyx", 4)
-                             .Case("xyzlwhr", 7)
-                             .Default(-1);
-  if (extent < 0)
+  const std::optional<int64_t> extent = extentOfFormat(format);
+  if (!extent)
     fail(range, "unknown format " + quote(format.str()), "rgb gray xyxy xywh cxcywh yxyx xyzlwhr");
-  return extent;
+  return *extent;
 }
 
 bool Tensors::sameExtent(const Dim &a, const Dim &b) {
