@@ -200,6 +200,19 @@ pst_status pst_row_array(pst_row *row, const char *column, pst_dtype dtype, int3
   });
 }
 
+pst_status pst_row_list(pst_row *row, const char *column, pst_dtype dtype, int32_t rank,
+                        const int64_t *extents, const void *data) {
+  return set(row, column, [&](runtime::ExternalRow &to, size_t number) -> runtime::Status {
+    if (runtime::Status status = checkArray(extents, size_t(std::max(rank, 0)), "extents"); !status)
+      return status;
+    if (dtype != PST_I64 && dtype != PST_F64 && dtype != PST_BOOL)
+      return runtime::Error{runtime::Code::InvalidArgument,
+                            "a list is of PST_I64, PST_F64 or PST_BOOL"};
+    return to.setList(number, dtypeFrom(dtype), {extents, rank > 0 ? size_t(rank) : 0},
+                      static_cast<const uint8_t *>(data));
+  });
+}
+
 void pst_row_name(pst_row *row, const char *name) { row->row.name = name ? name : ""; }
 
 void pst_row_fail(pst_row *row, const char *message) {

@@ -843,13 +843,24 @@ PST_API pst_status pst_row_pixels(pst_row *row, const char *column, const void *
                                   int64_t height, int64_t width, int64_t channels,
                                   const int64_t *strides);
 /* Set a column of numbers. An integer must lie in the column's type (bool: 0 and 1); for a
- * column of floats both are rounded to it, and no other takes a float. Both since 0.2. */
+ * column of floats both are rounded to it, where they do not become infinite, and no other takes a
+ * float. Both since 0.2. */
 PST_API pst_status pst_row_int(pst_row *row, const char *column, int64_t value);
 PST_API pst_status pst_row_float(pst_row *row, const char *column, double value);
 /* Sets a column of arrays, of its type, rank and extents (the first may differ from row to row, if
- * the column is declared so). `strides` in bytes; NULL: C order. Since 0.2. */
+ * the column is declared so). One whose first extent is 0, where the column may have that, may be
+ * of any type, lack inner extents, and have 0 for them. `strides` in bytes; NULL: C order.
+ *
+ * Since 0.2. */
 PST_API pst_status pst_row_array(pst_row *row, const char *column, pst_dtype dtype, int32_t rank,
                                  const int64_t *extents, const int64_t *strides, const void *data);
+/* Sets a column of arrays to numbers that have no type of their own, such as those of a list:
+ * PST_I64, PST_F64 or PST_BOOL, as they were read, in C order. Each is converted to the column's
+ * type as pst_row_int and pst_row_float do.
+ *
+ * Since 0.2. */
+PST_API pst_status pst_row_list(pst_row *row, const char *column, pst_dtype dtype, int32_t rank,
+                                const int64_t *extents, const void *data);
 /* Names the row in reports; else its name is its first file, or "row 17". Since 0.2. */
 PST_API void pst_row_name(pst_row *row, const char *name);
 /* Makes the row a bad sample, for a reason. The first reason counts. Since 0.2. */

@@ -15,6 +15,14 @@ namespace penstock::runtime {
 
 namespace {
 
+/// Returns whether a field is a number of floats, and no extent.
+bool isFloatColumn(const plan::PlanT &tree, const plan::FieldSlotT &field) {
+  using plan::DType;
+  const DType type = tree.sources[0]->columns[size_t(field.column)]->type;
+  return field.axis < 0 &&
+         (type == DType::f16 || type == DType::bf16 || type == DType::f32 || type == DType::f64);
+}
+
 /// Runs the plan's kernel for one row after the other.
 class RowVisitor {
 public:
@@ -24,6 +32,7 @@ public:
 
   /// Fills the block for `row`, which is the `entry`-th.
   Status visit(int64_t row, size_t entry) {
+    lacksFloat = false;
     isBad = headers && !headers->store(entry, block.data());
     const plan::PlanT &tree = layout.tree();
     if (const int32_t slot = tree.rows[0]->slot; slot >= 0)
@@ -35,8 +44,13 @@ public:
                                    : tables.extent(0, row, field->column, field->axis);
       if (!value && value.error().code != Code::Corrupt)
         return Error{value.error().code, tables.name(0, row) + ": " + value.error().message};
-      isBad |= !value;
-      block[size_t(field->slot)] = value ? *value : 0;
+      // A float that is missing is no number, about which `where` may decide.
+      const bool isFloat = isFloatColumn(tree, *field);
+      isBad |= !value && !isFloat;
+      lacksFloat |= !value && isFloat;
+      block[size_t(field->slot)] = value     ? *value
+                                   : isFloat ? std::bit_cast<int64_t>(std::nan(""))
+                                             : 0;
     }
     pst_kernel_args args{};
     args.stop = &neverStops;
@@ -52,18 +66,20 @@ public:
   }
   double weight() const {
     const int32_t slot = layout.tree().weight_slot;
-    return slot < 0 ? 1 : std::bit_cast<double>(block[size_t(slot)]);
+    const double own = slot < 0 ? 1 : std::bit_cast<double>(block[size_t(slot)]);
+    return lacksFloat && std::isnan(own) ? 0 : own;
   }
   double length() const {
     const auto slot = size_t(layout.tree().batch->by_length->length_slot);
-    return isBad ? 0 : std::bit_cast<double>(block[slot]);
+    const double own = std::bit_cast<double>(block[slot]);
+    return isBad || (lacksFloat && std::isnan(own)) ? 0 : own;
   }
 
 private:
   const Layout &layout;
   const Tables &tables;
   const RowHeaders *headers; // null: none is asked for
-  bool isBad = false;
+  bool isBad = false, lacksFloat = false;
   std::vector<int64_t> block;
   std::vector<uint8_t> scratch;
 };

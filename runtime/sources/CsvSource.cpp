@@ -39,7 +39,8 @@ public:
     const ColumnInfo &info = columns()[size_t(column)];
     if (!info.isScalar())
       return noSuchField(column, "a scalar");
-    return parseValue(info.type, cell(row, size_t(column)).raw);
+    auto value = parseNumber(info.type, cell(row, size_t(column)).raw);
+    return value ? value : misfits.placed(options.path, row, info.name, value.error());
   }
 
   Result<std::string> text(int64_t row, int column) const override {
@@ -120,7 +121,8 @@ private:
 class Scan {
 public:
   Scan(const CsvOptions &options, const std::vector<CsvColumn> &columns, std::string_view text)
-      : options(options), columns(columns), reader(text, options.separator) {}
+      : options(options), columns(columns), reader(text, options.separator),
+        hasValue(columns.size()), firstMisfit(columns.size()) {}
 
   Status run() {
     if (Status status = first(); !status)
@@ -130,7 +132,7 @@ public:
       if (!more)
         return Error{more.error().code, options.path + ":" + more.error().message};
       if (!*more)
-        return {};
+        return someOfEach();
       if (Status status = row(); !status)
         return status;
     }
@@ -144,6 +146,14 @@ private:
   Error at(std::string what) const {
     return {Code::InvalidArgument,
             options.path + ":" + std::to_string(reader.line()) + ": " + std::move(what)};
+  }
+
+  /// A column of numbers that no row has is the wrong one.
+  Status someOfEach() const {
+    for (size_t i = 0; i < columns.size(); ++i)
+      if (columns[i].dims.empty() && !hasValue[i] && !firstMisfit[i].empty())
+        return Error{Code::InvalidArgument, firstMisfit[i] + ", nor has any other row one"};
+    return {};
   }
 
   /// Finds the columns in the first row, which may be a row of the table.
@@ -184,7 +194,18 @@ private:
     return {};
   }
 
+  /// A line of blanks, which may be a text where there is one column.
+  bool isBlank() const {
+    return found.size() == 1 && !found[0].quoted && options.separator &&
+           found[0].raw.find_first_not_of(" \t") == std::string_view::npos &&
+           (width > 1 || std::none_of(columns.begin(), columns.end(), [](const CsvColumn &column) {
+              return column.type == DType::text || column.type == DType::bytes;
+            }));
+  }
+
   Status row() {
+    if (isBlank())
+      return {};
     if (found.size() != width)
       return at(std::to_string(found.size()) + " cells, the first row has " +
                 std::to_string(width));
@@ -195,12 +216,15 @@ private:
       if (column.type == DType::bytes || column.type == DType::text)
         continue;
       auto value = column.dims.empty()
-                       ? parseValue(column.type, found[cells[i]].raw)
+                       ? parseNumber(column.type, found[cells[i]].raw)
                        : parseList(column.type, column.dims, found[cells[i]].text(), true, nullptr);
       if (!value && value.error().code != Code::Corrupt)
         return at(ofColumn(column.name, value.error()).message);
       if (!value)
         misfits.add(int64_t(starts.size()), reader.line());
+      hasValue[i] |= bool(value);
+      if (!value && firstMisfit[i].empty())
+        firstMisfit[i] = at(ofColumn(column.name, value.error()).message).message;
     }
     starts.push_back(reader.rowStart());
     return {};
@@ -211,6 +235,8 @@ private:
   CsvReader reader;
   std::vector<CsvCell> found;
   size_t width = 0;
+  std::vector<char> hasValue;
+  std::vector<std::string> firstMisfit; // by column
 };
 
 } // namespace

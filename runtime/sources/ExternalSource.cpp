@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/sources/ExternalSource.h"
 
+#include "runtime/abi/message.h"
 #include "runtime/abi/scalar.h"
 #include "runtime/core/KernelTable.h"
 #include "runtime/core/Memory.h"
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 #include <utility>
 
 namespace penstock::runtime {
@@ -127,50 +130,60 @@ Status ExternalRow::wrong(size_t column, const std::string &what) const {
                                           what};
 }
 
-/// Rounds to the column's type, as its memory would hold it.
-Status ExternalRow::store(size_t column, double value) {
-  uint8_t memory[8] = {};
-  auto put = [&](auto number) { std::memcpy(memory, &number, sizeof number); };
-  switch ((*table)[column].type) {
-  case DType::f16:
-    put(scalar::toHalf(value));
-    break;
-  case DType::bf16:
-    put(scalar::toBfloat(value));
-    break;
-  case DType::f32:
-    put(float(value));
-    break;
-  default:
-    put(value);
+/// Rounds to a type of floats, as memory would hold it; false where a number is too large for it.
+static bool roundTo(DType type, double value, uint8_t *memory) {
+  auto put = [&](auto number, double held) {
+    std::memcpy(memory, &number, sizeof number);
+    return std::isfinite(held) || !std::isfinite(value);
+  };
+  switch (type) {
+  case DType::f16: {
+    const uint16_t bits = scalar::toHalf(value);
+    return put(bits, scalar::fromHalf(bits));
   }
-  fields[column].kind = Kind::Scalar;
-  fields[column].scalar = loadScalar((*table)[column].type, memory);
-  return {};
+  case DType::bf16: {
+    const uint16_t bits = scalar::toBfloat(value);
+    return put(bits, scalar::fromBfloat(bits));
+  }
+  case DType::f32:
+    return put(float(value), double(float(value)));
+  default:
+    return put(value, value);
+  }
 }
 
-Status ExternalRow::setInteger(size_t column, int64_t value) {
+/// Stores a number as its column's type holds it; false where that does not.
+template <typename Number> static bool convert(DType type, Number value, uint8_t *memory) {
+  if (isFloat(type))
+    return roundTo(type, double(value), memory);
+  if constexpr (std::is_floating_point_v<Number>) {
+    return false;
+  } else {
+    const Limits limits = limitsOf(type);
+    if (value < limits.least || value > limits.most)
+      return false;
+    std::memcpy(memory, &value, size_t(sizeOf(type))); // the low bytes
+    return true;
+  }
+}
+
+static std::string textOf(int64_t value) { return std::to_string(value); }
+static std::string textOf(double value) { return "the float " + shortestText(value); }
+
+template <typename Number> Status ExternalRow::setScalar(size_t column, Number value) {
   const ColumnInfo &info = (*table)[column];
+  uint8_t memory[8] = {};
   if (!info.isScalar())
     return wrong(column, "a number");
-  if (isFloat(info.type))
-    return store(column, double(value));
-  const Limits limits = limitsOf(info.type);
-  if (value < limits.least || value > limits.most)
-    return wrong(column, std::to_string(value));
+  if (!convert(info.type, value, memory))
+    return wrong(column, textOf(value));
   fields[column].kind = Kind::Scalar;
-  fields[column].scalar = value;
+  fields[column].scalar = loadScalar(info.type, memory);
   return {};
 }
 
-Status ExternalRow::setNumber(size_t column, double value) {
-  const ColumnInfo &info = (*table)[column];
-  if (info.isScalar() && isFloat(info.type))
-    return store(column, value);
-  char text[40];
-  std::snprintf(text, sizeof text, "the float %g", value);
-  return wrong(column, info.isScalar() ? text : "a number");
-}
+Status ExternalRow::setInteger(size_t column, int64_t value) { return setScalar(column, value); }
+Status ExternalRow::setNumber(size_t column, double value) { return setScalar(column, value); }
 
 Status ExternalRow::setBytes(size_t column, std::span<const uint8_t> value) {
   if (!(*table)[column].isBlob())
@@ -231,36 +244,95 @@ Status ExternalRow::setPixels(size_t column, const uint8_t *data, int64_t height
   return {};
 }
 
-Status ExternalRow::setTensor(size_t column, DType type, std::span<const int64_t> extents,
-                              const int64_t *strides, const uint8_t *data) {
+/// The extents of a column's tensor without elements, where one that was given has none: nobody can
+/// tell their type, or how long they would be. Empty where the column takes none such.
+static std::vector<int64_t> emptyExtents(const ColumnInfo &info, std::span<const int64_t> given) {
+  if (given.empty() || given[0] != 0 || given.size() > info.dims.size() || info.dims[0].minimum > 0)
+    return {};
+  std::vector<int64_t> extents{0};
+  for (size_t axis = 1; axis < info.dims.size(); ++axis) {
+    extents.push_back(info.dims[axis].bound);
+    if (axis < given.size() && given[axis] != 0 && given[axis] != extents.back())
+      return {};
+  }
+  return extents;
+}
+
+Status ExternalRow::makeTensor(size_t column, DType type, std::span<const int64_t> &extents,
+                               std::vector<int64_t> &empty) {
   const ColumnInfo &info = (*table)[column];
   const std::string given = textOf(type, extents);
-  if (!info.isTensor() || type != info.type || extents.size() != info.dims.size())
+  if (!info.isTensor())
     return wrong(column, given);
-  const int64_t element = sizeOf(type);
-  int64_t size = element;
-  int64_t dense[TensorView::maxRank];
+  empty = emptyExtents(info, extents);
+  if (!empty.empty())
+    extents = empty;
+  else if (type != info.type || extents.size() != info.dims.size())
+    return wrong(column, given);
+  int64_t size = sizeOf(info.type);
   for (size_t axis = extents.size(); axis-- > 0;) {
     if (extents[axis] < info.dims[axis].minimum || extents[axis] > info.dims[axis].bound)
       return wrong(column, given);
-    dense[axis] = size;
     if (__builtin_mul_overflow(size, extents[axis], &size) || size > mostBytes)
       return wrong(column, given + ", more than " + std::to_string(mostBytes) + " bytes");
   }
-  if (size && !data)
-    return wrong(column, given + " without an address");
   Field &field = fields[column];
   if (!field.bytes.resize(size_t(size)))
     return noMemory("for " + given);
-  const bool isDense = !strides || std::equal(strides, strides + extents.size(), dense);
-  uint8_t *to = field.bytes.data();
-  if (size && isDense)
-    std::memcpy(to, data, size_t(size));
-  else if (size)
-    copyStrided(data, extents, strides, element, to);
   field.tensor.rank = int(extents.size());
   std::copy(extents.begin(), extents.end(), field.tensor.extents.begin());
   field.kind = Kind::Tensor;
+  return {};
+}
+
+Status ExternalRow::setTensor(size_t column, DType type, std::span<const int64_t> extents,
+                              const int64_t *strides, const uint8_t *data) {
+  std::vector<int64_t> empty;
+  if (Status status = makeTensor(column, type, extents, empty); !status)
+    return status;
+  Field &field = fields[column];
+  if (field.bytes.size() == 0)
+    return {};
+  if (!data) {
+    field.kind = Kind::None;
+    return wrong(column, textOf(type, extents) + " without an address");
+  }
+  const int64_t element = sizeOf(type);
+  int64_t dense[TensorView::maxRank], size = element;
+  for (size_t axis = extents.size(); axis-- > 0; size *= extents[axis])
+    dense[axis] = size;
+  uint8_t *to = field.bytes.data();
+  if (!strides || std::equal(strides, strides + extents.size(), dense))
+    std::memcpy(to, data, field.bytes.size());
+  else
+    copyStrided(data, extents, strides, element, to);
+  return {};
+}
+
+Status ExternalRow::setList(size_t column, DType type, std::span<const int64_t> extents,
+                            const uint8_t *data) {
+  const DType wanted = (*table)[column].type;
+  std::vector<int64_t> empty;
+  if (Status status = makeTensor(column, wanted, extents, empty); !status)
+    return status;
+  Field &field = fields[column];
+  const auto element = size_t(sizeOf(wanted)), from = size_t(sizeOf(type));
+  const size_t count = field.bytes.size() / element;
+  if (count && !data) {
+    field.kind = Kind::None;
+    return wrong(column, "a list without an address");
+  }
+  for (size_t i = 0; i < count; ++i) {
+    const int64_t value = loadScalar(type, data + i * from); // of floats their bits
+    uint8_t *const to = field.bytes.data() + i * element;
+    const bool fits = isFloat(type) ? convert(wanted, std::bit_cast<double>(value), to)
+                                    : convert(wanted, value, to);
+    if (!fits) {
+      field.kind = Kind::None;
+      return wrong(column, "a list with " + (isFloat(type) ? textOf(std::bit_cast<double>(value))
+                                                           : textOf(value)));
+    }
+  }
   return {};
 }
 

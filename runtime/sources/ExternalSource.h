@@ -61,9 +61,15 @@ public:
   /// rows, columns and channels.
   Status setPixels(size_t column, const uint8_t *data, int64_t height, int64_t width,
                    int64_t channels, const int64_t *strides);
-  /// Sets an array. `strides` in bytes; null: C order.
+  /// Sets an array. `strides` in bytes; null: C order. One without elements may have any type, and
+  /// lack inner extents.
   Status setTensor(size_t column, plan::DType type, std::span<const int64_t> extents,
                    const int64_t *strides, const uint8_t *data);
+
+  /// Sets an array to numbers that have no type of their own, i64, f64 or boolean as they were
+  /// read, in C order: each is converted as setInteger() and setNumber() do.
+  Status setList(size_t column, plan::DType type, std::span<const int64_t> extents,
+                 const uint8_t *data);
 
   /// Remembers that the caller has something of a name that is no column, for messages.
   void noteOther(std::string_view name);
@@ -76,7 +82,10 @@ public:
 
 private:
   Status wrong(size_t column, const std::string &what) const;
-  Status store(size_t column, double value);
+  template <typename Number> Status setScalar(size_t column, Number value);
+  /// Makes room for a tensor. `extents` are then those of the column where they have no elements.
+  Status makeTensor(size_t column, plan::DType type, std::span<const int64_t> &extents,
+                    std::vector<int64_t> &empty);
 
   const std::vector<ColumnInfo> *table = nullptr;
   const std::vector<bool> *used = nullptr;

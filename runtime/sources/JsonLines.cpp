@@ -19,6 +19,9 @@ std::string_view lineAt(std::string_view text, uint64_t start) {
   return text.substr(start, std::min(text.find('\n', start), text.size()) - start);
 }
 
+/// Returns whether an object does not have a value.
+bool isMissing(std::string_view value) { return value.empty() || value == "null"; }
+
 /// Checks the kind of a value: `"3"` is no number, and `1` no truth.
 Status checkKind(const ColumnInfo &column, std::string_view value) {
   const char first = value[0];
@@ -63,7 +66,8 @@ public:
     const ColumnInfo &info = columns()[size_t(column)];
     if (!info.isScalar())
       return noSuchField(column, "a scalar");
-    return parseValue(info.type, value(row, keys[size_t(column)]));
+    auto number = parseNumber(info.type, value(row, keys[size_t(column)]));
+    return number ? number : places.misfits.placed(listed.list, row, info.name, number.error());
   }
   Result<std::string> text(int64_t row, int column) const override {
     if (!columns()[size_t(column)].isText())
@@ -106,7 +110,8 @@ private:
     const ColumnInfo &info = columns()[size_t(column)];
     if (!info.isBlob())
       return noSuchField(column, "bytes");
-    auto name = jsonText(value(row, keys[size_t(column)]));
+    const std::string_view written = value(row, keys[size_t(column)]);
+    auto name = isMissing(written) ? Result<std::string>(std::string()) : jsonText(written);
     return name ? places.misfits.named(listed.list, row, info.name, std::move(*name)) : name;
   }
 
@@ -129,6 +134,10 @@ private:
 
 /// Checks that a value can be read as its column's type.
 Status checkValue(const ColumnInfo &column, std::string_view value) {
+  if (isMissing(value) && column.isScalar())
+    return parseNumber(column.type, value).error();
+  if (isMissing(value) && column.isBlob())
+    return Error{Code::Corrupt, "names no file"};
   if (value.empty())
     return Error{Code::InvalidArgument, "is missing"};
   if (Status status = checkKind(column, value); !status)
@@ -143,13 +152,15 @@ Status checkValue(const ColumnInfo &column, std::string_view value) {
   return number ? Status() : Status(number.error());
 }
 
-/// Returns the places of the rows, if all of them are right but for the lengths of lists and
-/// names that are empty.
+/// Returns the places of the rows, if all of them are right but for the lengths of lists, and
+/// numbers and names that are missing.
 Result<RowPlaces> scan(const std::string &path, std::string_view text,
                        const std::vector<JsonColumn> &columns,
                        const std::vector<std::string> &keys) {
   RowPlaces result;
   std::vector<std::string_view> values(keys.size());
+  std::vector<char> hasValue(keys.size());
+  std::vector<std::string> missing(keys.size()); // what is said of the first row without
   uint64_t number = 0;
   for (uint64_t at = text.starts_with("\xEF\xBB\xBF") ? 3 : 0; at < text.size();) {
     const std::string_view line = lineAt(text, at);
@@ -162,12 +173,15 @@ Result<RowPlaces> scan(const std::string &path, std::string_view text,
       for (size_t i = 0; i < columns.size(); ++i) {
         const Status status = checkValue(columns[i].info, values[i]);
         const bool namesNone = columns[i].info.isBlob() && values[i] == "\"\"";
+        hasValue[i] |= bool(status) || columns[i].info.isTensor();
         if (status && !namesNone)
           continue;
         if (!status && status.error().code != Code::Corrupt)
           return Error{Code::InvalidArgument,
                        place + ofColumn(columns[i].info.name, status.error()).message};
         result.misfits.add(int64_t(result.starts.size()), number);
+        if (!status && missing[i].empty())
+          missing[i] = place + ofColumn(columns[i].info.name, status.error()).message;
       }
       result.starts.push_back(at);
     }
@@ -175,6 +189,9 @@ Result<RowPlaces> scan(const std::string &path, std::string_view text,
   }
   if (result.starts.empty())
     return Error{Code::NotFound, path + " has no rows"};
+  for (size_t i = 0; i < keys.size(); ++i)
+    if (!hasValue[i])
+      return Error{Code::InvalidArgument, missing[i] + ", nor has any other row one"};
   result.starts.shrink_to_fit();
   return result;
 }

@@ -157,6 +157,13 @@ void MisfitLines::add(int64_t row, uint64_t line) {
     rows.push_back({row, line});
 }
 
+Result<int64_t> parseNumber(plan::DType type, std::string_view text) {
+  if (text.find_first_not_of(" \t\r") == std::string_view::npos || text == "null")
+    return Error{Code::Corrupt,
+                 type == plan::DType::boolean ? "has no truth value" : "has no number"};
+  return parseValue(type, text);
+}
+
 Error MisfitLines::placed(const std::string &path, int64_t row, const std::string &column,
                           const Error &error) const {
   const auto found = std::ranges::lower_bound(rows, row, {}, &Line::row);

@@ -28,11 +28,14 @@ Status shapeOfList(const ColumnInfo &column, std::string_view text, bool isPlain
 Result<TensorView> tensorOfList(const ColumnInfo &column, std::string_view text, bool isPlain,
                                 Buffer &scratch);
 
+/// As parseValue(), but Corrupt where nothing is written, or `null`: "has no number".
+Result<int64_t> parseNumber(plan::DType type, std::string_view text);
+
 /// Returns an error of parseList() or parseValue() as one of a column: "column `a` has 3 ...".
 Error ofColumn(const std::string &column, const Error &error);
 
-/// Where the rows stand whose lists have too many or too few elements, or that name no file: they
-/// fail when they are read, and say so with their line. 16 bytes for each.
+/// Where the rows stand that lack a number, whose lists have too many or too few elements, or that
+/// name no file: they fail when they are read, and say so with their line. 16 bytes for each.
 class MisfitLines {
 public:
   /// Rows come in order, a row as often as it likes.

@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import re
 import resource
 import shutil
 import subprocess
@@ -181,6 +182,37 @@ pipeline p(list: path, bank_list: path) {{
             for one in found:
                 many, drawn, first, shown, at = one["of_bank"].tolist()
                 self.assertEqual([many, drawn, first, shown], [30, 70 + at, 71, 3])
+
+    def test_rows_without_a_number(self):
+        """As pandas writes them: bad samples, about which `where` may decide; lines of blanks are none."""
+        rows = [(0, "1.5", "true"), (1, "", "false"), (2, "2.5", ""), (3, '""', "1"), (4, "nan", "0")]
+        lists = {"csv": self.put("gaps.csv", "id,y,b\n" + "".join(f"{i},{y},{b}\n  \t\n" for i, y, b in rows)),
+                 "json_lines": self.put("gaps.jsonl", "".join(json.dumps(
+                     {"id": i, **({"y": None if y in ("", '""') else float(y)} if i != 1 and y != "nan" else {}), **({"b": b in ("true", "1")} if b else {})}) + "\n" for i, y, b in rows))}
+        for kind, path in lists.items():
+            def delivered(columns, clause, outputs):
+                text = f"""
+pipeline p(list: path) with on_error = substitute(100%) {{
+  for row in {kind}(list, id = i64, {columns}) {clause}
+  batch 2 per rank last keep {{ output id: i64[n] = row.id  {outputs} }}
+}}"""
+                done = self.run_tool("run", self.write(text), "--set", f"list={path}")
+                bad = set(re.findall(r"bad sample: epoch 0, position \d+: [^:]*: (.*)", done.stderr))
+                count = int(re.match(r"(\d+) samples", done.stdout)[1])
+                return bad, [int(self.sample(text, at, "--set", f"list={path}")["id"]) for at in range(count)]
+            def places(name, what, *lines):
+                return {f"{path}:{line}: column `{name}` has no {what}" for line in lines}
+            lines = {0: 2, 1: 4, 2: 6, 3: 8, 4: 10} if kind == "csv" else {i: i + 1 for i in range(5)}
+            lacking = (1, 3) if kind == "csv" else (1, 3, 4)
+            bad, ids = delivered("y = f32", "", "output y: f32[n] = row.y")
+            self.assertEqual(bad, places("y", "number", *(lines[i] for i in lacking)))
+            self.assertEqual(len(ids), 5)
+            self.assertFalse(set(ids) & set(lacking))
+            self.assertEqual(delivered("y = f32", "where isfinite(row.y)", "output y: f32[n] = row.y"), (set(), [0, 2]))
+            bad, ids = delivered("b = bool", "where row.id > 0", "output b: bool[n] = row.b")
+            self.assertEqual((bad, 2 in ids, len(ids)), (places("b", "truth value", lines[2]), False, 4))
+            self.assertIn(f"column `c` has no number, nor has any other row one" if kind == "json_lines" else "there is no column `c`",
+                          self.failure(f"pipeline p(list: path) {{ for row in {kind}(list, c = i64)  batch 2 {{ output c: i64[n] = row.c }} }}", list=path))
 
     def test_the_place_of_a_row(self):
         """Whatever the order is, and whichever rows take part; a column of that name goes first."""

@@ -179,6 +179,48 @@ pipeline sounds() {
                 with self.assertRaises(penstock.SessionError):
                     list(loader)
 
+    def test_lists_take_the_type_of_their_column(self):
+        """Numbers of a list are converted as single ones are; what has no elements has no type."""
+        text = """pipe 1
+pipeline lists() with on_error = substitute(100%) {
+  for row in external_source(x = TYPE[k = 0 ..= 3], y = f32[k = 0 ..= 3, q = 2], z = TYPE)
+  batch 4 per rank last keep { output x: TYPE[n, k <= 3] ragged = row.x  output y: f32[n, k <= 3, q] ragged = row.y  output z: TYPE[n] = row.z }
+}
+"""
+        kinds = {"u8": ([0, 255], [256, -1, 0.5, 1e300]), "i16": ([-32768, True], [32768, 0.5, 10 ** 30]), "i64": ([2 ** 63 - 1, -2 ** 63], [2 ** 63, 0.5, "a", None]),
+                 "f16": ([0.5, 2, True, float("inf")], [70000, 70000.0, -65520.0]), "bf16": ([0.5, 2, 3e38], [1e39]),
+                 "f32": ([0.5, 1e-50, 3e38, float("-inf")], [1e39, -3.5e38, "a", [1]]), "f64": ([1e300, 2], ["a", None]), "bool": ([True, 0, 1], [2, 0.5])}
+        for kind, (good, bad) in kinds.items():
+            items = [([value], [[value, 1]] if kind == "f32" else [], value) for value in good]
+            items += [([], [], good[0]), ((), numpy.zeros((0, 2)), good[0]), (numpy.array([]), numpy.zeros((0, 0), numpy.int8), good[0]), (good[:2] * 1, [], good[0])]
+            wrong = [([value], [], good[0]) for value in bad] + [([], [[1, 2, 3]], good[0]), ([1] * 4, [], good[0]), ([[1], [2, 3]], [], good[0]),
+                     ([], [[[]]], good[0]), (numpy.ma.array([1, 0], mask=[0, 1]), [], good[0]), ([], numpy.zeros((0, 3)), good[0])]
+            wrong += [([], [], value) for value in bad]
+            with load(penstock.from_dataset([dict(zip("xyz", item)) for item in items + wrong]), text.replace("TYPE", kind)) as loader:
+                self.assertEqual(len(list(loader)), (len(items + wrong) + 3) // 4)
+                self.assertEqual({sample.row for sample in loader.bad_samples() if sample.epoch == 0}, set(range(len(items), len(items) + len(wrong))), kind)
+            with load(penstock.from_dataset([dict(zip("xyz", item)) for item in items]), text.replace("TYPE", kind)) as loader:
+                for number, batch in enumerate(loader):
+                    for slot, (x, y, z) in enumerate(items[4 * number:4 * number + 4]):
+                        if kind == "bf16": # no type of NumPy's
+                            continue
+                        at = numpy.asarray(batch["x"].offsets)[slot:slot + 2]
+                        dtype = numpy.asarray(batch["x"]).dtype
+                        numpy.testing.assert_array_equal(numpy.asarray(batch["x"])[at[0]:at[1]], numpy.array(list(x), dtype))
+                        numpy.testing.assert_array_equal(numpy.asarray(batch["z"])[slot], numpy.array(z, dtype))
+                        at = numpy.asarray(batch["y"].offsets)[slot:slot + 2]
+                        self.assertEqual(at[1] - at[0], len(y))
+                self.assertEqual(loader.bad_samples(), [])
+
+    def test_what_is_no_data_set(self):
+        class Frame:
+            iloc = to_dict = None
+        class Splits(dict):
+            num_rows = {}
+        for ds, hint in ((Frame(), "to_dict"), ({"x": numpy.zeros(3)}, "columns="), (Splits(test=[1]), r"ds\['test'\]"), (iter([1]), "list"), (3, "builtins.int")):
+            with self.assertRaisesRegex(TypeError, hint):
+                penstock.from_dataset(ds)
+
     def test_an_image_of_pillows_as_an_array(self):
         text = IMAGES.replace("data = bytes", "data = u8[h = 10, w = 12, c = 3]").replace("row.data |> decode(rgb) |> crop(0, 0, 10, 12)", "row.data")
         with load(Rows(lambda row: (Image.fromarray(pixels(row)), row)), text) as loader:
@@ -235,7 +277,7 @@ pipeline sounds() {
 def arrow_dataset(table, indices=None):
     """A table with the attributes of `datasets.Dataset` that its readers use."""
     return types.SimpleNamespace(
-        data=types.SimpleNamespace(table=table), features=table.schema, format={"type": None},
+        data=types.SimpleNamespace(table=table), features=dict(zip(table.schema.names, table.schema.types)), format={"type": None},
         _indices=None if indices is None else pyarrow.table({"indices": pyarrow.array(indices, pyarrow.uint64())}),
         __len__=lambda: len(table))
 
@@ -278,6 +320,18 @@ class Arrow(unittest.TestCase):
         for kind in (pyarrow.binary(), pyarrow.large_binary()):
             table = self.table(image=lambda values: pyarrow.array(values, kind))
             self.assertEqual(self.check(Sized(arrow_dataset(table), ROWS), range(ROWS)), [])
+
+    def test_what_decoding_in_python_converts_is_asked_for(self):
+        """A column of images with a mode of their own, as `datasets.Image(mode="L")`."""
+        ds = arrow_dataset(self.table())
+        ds.features = {"image": types.SimpleNamespace(mode="L"), "label": None}
+        rows = Sized(ds, ROWS)
+        with load(penstock.from_dataset(rows, {"data": "image", "label": "label"}), on_error="fail") as loader:
+            with self.assertRaisesRegex(penstock.SessionError, "asked for a row"):
+                list(loader)
+        ds.features = {"image": types.SimpleNamespace(mode=None, sampling_rate=16000), "label": None}
+        with self.assertWarnsRegex(UserWarning, "16000 Hz"):
+            penstock.from_dataset(Sized(ds, ROWS))
 
     def test_rows_that_were_selected(self):
         order = [20, 3, 3, 0, 11]

@@ -184,6 +184,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "row_pixels": (c_int, [_handle, c_char_p, c_void_p, c_int64, c_int64, c_int64, POINTER(c_int64)]),
     "row_int": (c_int, [_handle, c_char_p, c_int64]),
     "row_float": (c_int, [_handle, c_char_p, c_double]),
+    "row_list": (c_int, [_handle, c_char_p, c_int, c_int32, POINTER(c_int64), c_void_p]),
     "row_array": (c_int, [_handle, c_char_p, c_int, c_int32, POINTER(c_int64), POINTER(c_int64), c_void_p]),
     "row_name": (None, [_handle, c_char_p]),
     "row_fail": (None, [_handle, c_char_p]),
@@ -262,7 +263,7 @@ def encode(value: Any) -> bytes:
 def encode_parameters(values: dict[str, Any]) -> Any:
     """An array of pst_parameter, each value in the language's spelling."""
     def text(name: str, value: Any) -> bytes:
-        if isinstance(value, bool):
+        if isinstance(value, bool) or str(getattr(value, "dtype", "")) == "bool": # NumPy's
             return b"true" if value else b"false"
         if value is None:
             raise TypeError(f"parameter `{name}` is None, which is no value of the language; leave it out for its default")

@@ -6,6 +6,7 @@ import ctypes
 import os
 import threading
 import traceback
+import warnings
 from typing import Any, Callable, Iterable, Mapping, Sequence
 
 from . import _c
@@ -38,17 +39,36 @@ def from_dataset(ds: Any, columns: Sequence[str] | Mapping[str, Any] | None = No
 
     An image (a column of `bytes`) may be encoded bytes (`bytes`, `bytearray`, `memoryview`), the path of a file (`str`, `os.PathLike`), an
     image of Pillow's, or pixels: u8 of [h, w], [h, w, 1] or [h, w, 3] (NumPy), or [1 or 3, h, w] (PyTorch). Numbers are Python's,
-    NumPy's or tensors without axes; arrays are NumPy's or tensors of the column's type.
+    NumPy's or tensors without axes; arrays are NumPy's or tensors of the column's type, or lists, whose numbers take it. One that its
+    type does not hold (256 of u8, 1e39 of f32) makes a bad sample.
 
     `ds[i]` must be the same whenever it is asked for: random augmentation belongs in the pipeline. It is called ahead, in any order,
     in threads of the library. What it raises makes a bad sample with that message, as `on_error` of the pipeline says; so does a column that
     an item does not have.
 
-    A data set of Hugging Face's `datasets`, without a transform or format of its own, is read from its Arrow tables: encoded images and numbers without
+    A data set of Hugging Face's `datasets`, without a transform, a format, or images with a `mode` of its own, is read from its Arrow tables: encoded images and numbers without
     Python for each row; lists, of their own element type, and numbers of which some are missing with it. Its columns have the data set's names (`columns={"data": "image"}` renames them)."""
     if (rows := _arrow_rows(ds, columns)) is not None:
         return rows
     return Table(ds, columns, any_thread)
+
+
+def _check_kind(ds: Any) -> None:
+    """TypeError for what is no list of items, with what may be done instead."""
+    if hasattr(ds, "to_dict") and hasattr(ds, "iloc"): # of pandas
+        advice = "`dataset=penstock.from_dataset(frame.to_dict('records'))`, or arrays as columns of a `raw` source: `columns={'x': frame['x'].to_numpy()}`"
+    elif hasattr(ds, "column_names") and hasattr(ds, "to_pylist") and not hasattr(ds, "features"): # of pyarrow
+        advice = "`dataset=penstock.from_dataset(table.to_pylist())`, or a data set of `datasets`, which is read where it lies: `datasets.Dataset(table)`"
+    elif isinstance(ds, Mapping) and hasattr(ds, "num_rows"): # a DatasetDict
+        advice = f"one of its splits, such as `ds[{next(iter(ds), 'train')!r}]`"
+    elif isinstance(ds, Mapping):
+        advice = "arrays are columns of a `raw` source: `penstock.load(file, columns={'x': array, ...})`"
+    elif not hasattr(ds, "__getitem__") or not hasattr(ds, "__len__"):
+        advice = "items that come one after the other are a list, `from_dataset(list(ds))`, or files, such as `tar_shards`" if hasattr(ds, "__iter__") else ""
+    else:
+        return
+    raise TypeError(f"a data set has `__getitem__` for items by number, and `__len__`; this is {type(ds).__module__}.{type(ds).__qualname__}"
+                    + (f"; hint: {advice}" if advice else ""))
 
 
 def _value(item: Mapping[str, Any], key: Any, name: str) -> Any:
@@ -102,6 +122,7 @@ class Table(_c.OfThisProcess):
     def __init__(self, ds: Any, columns: Sequence[str] | Mapping[str, Any] | None, any_thread: bool):
         if isinstance(columns, str):
             columns = (columns,)
+        _check_kind(ds)
         self.ds, self.columns, self.any_thread, self.length = ds, columns, any_thread, len(ds)
         self._encoded: dict[str, bytes] = {}
 
@@ -259,10 +280,23 @@ def _arrow_rows(ds: Any, columns: Any) -> Table | None:
     if columns is None:
         columns = table.column_names
     names = dict(columns) if isinstance(columns, Mapping) else {name: name for name in columns}
+    features = {key: ds.features.get(key) for key in names.values()}
+    if any(getattr(feature, "mode", None) is not None for feature in features.values()):
+        return None # images that are converted when they are decoded
+    for key, feature in features.items():
+        _warn_of_rate(key, feature)
     places = None
     if getattr(ds, "_indices", None) is not None: # shuffled, selected
         places = ds._indices.column(0).to_numpy()
     return _ArrowTable(ds, names, places)
+
+
+def _warn_of_rate(key: Any, feature: Any) -> None:
+    """`Audio(sampling_rate=16000)` resamples in Python; what is read here are the files."""
+    rate = getattr(feature, "sampling_rate", None)
+    if rate is not None:
+        warnings.warn(f"column {key!r} is cast to {rate} Hz, which only Python's decoding does: files are read as they are; "
+                      f"hint: `sinc_resample(wave, rate, {rate})` of module audio, with `probe(row.data, wave).rate`", stacklevel=4)
 
 
 def as_tables(dataset: Any) -> list[Table]:
@@ -331,11 +365,33 @@ def _set_number(row: int, column: bytes, value: Any) -> None:
 
 
 def _set_array(row: int, column: bytes, value: Any) -> None:
+    if isinstance(value, (list, tuple)):
+        return _set_list(row, column, value)
     dtype, shape, strides, address, owner = array_of(value)
     number = next(number for number, name in DTYPES.items() if name == dtype)
     extents = (ctypes.c_int64 * len(shape))(*shape)
     _c.library.row_array(row, column, number, len(shape), extents, (ctypes.c_int64 * len(shape))(*strides), address)
     del owner
+
+
+def _set_list(row: int, column: bytes, value: Sequence[Any]) -> None:
+    """Numbers that have no type of their own, and take that of the column."""
+    import numpy
+    try:
+        values = numpy.array(value)
+    except ValueError: # of several lengths
+        values = numpy.empty(0, object)
+    wide = {"b": "bool", "i": "i64", "u": "i64", "f": "f64"}.get(values.dtype.kind)
+    if wide is None or values.dtype == numpy.uint64:
+        raise TypeError(f"a list that is no array of numbers: {_short(value)}")
+    values = numpy.ascontiguousarray(values, {"bool": numpy.bool_, "i64": numpy.int64, "f64": numpy.float64}[wide])
+    number = next(number for number, name in DTYPES.items() if name == wide)
+    _c.library.row_list(row, column, number, values.ndim, (ctypes.c_int64 * values.ndim)(*values.shape), values.ctypes.data)
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."
 
 
 _SETTERS = {BYTES: _set_bytes, NUMBER: _set_number, ARRAY: _set_array}
@@ -353,6 +409,8 @@ def array_of(value: Any) -> tuple[str, tuple[int, ...], tuple[int, ...], int, An
         return dtype, tuple(value.shape), tuple(s * size for s in value.stride()), value.data_ptr(), value
     import numpy
     original, value = value, numpy.asarray(value) # also where there is an `__array_interface__`: its data may be an object, or made anew for each look
+    if isinstance(original, numpy.ma.MaskedArray) and numpy.ma.is_masked(original):
+        raise TypeError("a masked array, of which elements are missing; hint: `array.filled(value)`")
     described = value.__array_interface__
     code = described["typestr"]
     if code[1] == "O":

@@ -174,16 +174,20 @@ PipelineImport::importOrder(const dsl::Expr &order) {
               here, tensorOf(base.getI64Type(), {{{"k", count, -1, ""}, {}}}), values)};
 }
 
-/// What a number is made of that is not there when rows are looked at; empty if nothing is.
-static std::string madeOfSamples(mlir::Value value) {
+/// What a number is made of that is not there when rows are looked at, and what to do instead;
+/// empty if nothing is.
+static std::pair<std::string, std::string> madeOfSamples(mlir::Value value) {
   using namespace penstock;
   const mlir::Operation *found = behind(value, [](mlir::Operation *op) {
     return llvm::isa<pipe::KeyOp, pipe::ContextOp, pipe::PickOp>(op);
   });
-  return !found ? ""
-         : llvm::isa<pipe::PickOp>(found)
-             ? "this is of another row, which is picked for each sample"
-             : "this is drawn for each sample";
+  if (!found)
+    return {};
+  if (llvm::isa<pipe::PickOp>(found))
+    return {"this is of another row, which is picked for each sample",
+            "what rows are compared with is a parameter, or a column of their own table"};
+  return {"this is drawn for each sample",
+          "`order weighted(...)` takes some rows more often than others"};
 }
 
 void PipelineImport::importAdmission(const dsl::PipelineDecl &pipeline) {
@@ -193,16 +197,25 @@ void PipelineImport::importAdmission(const dsl::PipelineDecl &pipeline) {
     return;
   mlir::Value condition, number, length;
   auto demandOfRows = [&](mlir::Value value, const dsl::Expr &given) {
-    const std::string found = madeOfSamples(value);
+    const auto [found, instead] = madeOfSamples(value);
     if (!found.empty())
       fail(given.range,
            "`where`, weights and lengths are looked at once for each row of the table, and " +
                found,
-           "`order weighted(...)` takes some rows more often than others");
+           instead);
     return value;
+  };
+  auto demandNoTensor = [&](const Val &value, const dsl::Expr &given, const std::string &what) {
+    if (value.is(Kind::Tensor))
+      fail(given.range,
+           what + " is known before any tensor of a row is read, and this is made of one",
+           "it looks at numbers of the row, `row.index`, extents such as `extent(row.x, k)`, and "
+           "what "
+           "`probe` says of files");
   };
   auto demandNumber = [&](const dsl::Expr &given, const std::string &what) {
     Val value = eval(given);
+    demandNoTensor(value, given, what + " of a row");
     if (!value.is(Kind::Number) || value.ir.getType().isSignlessInteger(1))
       fail(given.range, what + " of a row is a number, and this is " + show(value));
     return demandOfRows(castTo(pipe::CastMode::value, value, base.getF64Type(), given.range).ir,
@@ -210,8 +223,9 @@ void PipelineImport::importAdmission(const dsl::PipelineDecl &pipeline) {
   };
   if (pipeline.where) {
     draws.statement = "where";
-    condition = demandOfRows(demandBool(eval(*pipeline.where), pipeline.where->range, "`where`"),
-                             *pipeline.where);
+    const Val keeps = eval(*pipeline.where);
+    demandNoTensor(keeps, *pipeline.where, "`where`");
+    condition = demandOfRows(demandBool(keeps, pipeline.where->range, "`where`"), *pipeline.where);
   }
   if (weight) {
     draws.statement = "weighted";

@@ -241,8 +241,8 @@ TEST_F(CsvTable, ErrorsHaveTheLineOfTheFile) {
             "/data/list.csv:4: 3 cells, the first row has 4");
   EXPECT_EQ(failure(std::string(table) + "x,y,one,1\n"),
             "/data/list.csv:4: column `label`: `one` is not a whole number");
-  EXPECT_EQ(failure(std::string(table) + "\"x\n\n\",y,1,2\n\nx,y,,1\n"),
-            "/data/list.csv:8: column `label`: `` is not a whole number");
+  EXPECT_EQ(failure(std::string(table) + "\"x\n\n\",y,1,2\n\nx,y,-,1\n"),
+            "/data/list.csv:8: column `label`: `-` is not a whole number");
   EXPECT_EQ(failure(std::string(table) + "\"x"),
             "/data/list.csv:4: a quote is opened and never closed");
   EXPECT_EQ(failure(""), "/data/list.csv is empty");

@@ -176,14 +176,32 @@ TEST(JsonLines, RowsWithoutAFileHaveTheirLine) {
             "/t.jsonl:3: column `data` names no file");
 }
 
+TEST(JsonLines, RowsWithoutANumberHaveTheirLine) {
+  FakeFileSystem files;
+  auto source =
+      open(files, "{\"x\": 1.5, \"b\": true, \"f\": \"a\"}\n\n{\"x\": null, \"f\": null}\n",
+           {{{"x", DType::f32, {}}, "x"},
+            {{"b", DType::boolean, {}}, "b"},
+            {{"data", DType::bytes, {}}, "f"}});
+  ASSERT_TRUE(source) << source.error().message;
+  EXPECT_TRUE((*source)->scalar(0, 0));
+  auto number = (*source)->scalar(1, 0);
+  EXPECT_EQ(number.error().message, "/t.jsonl:3: column `x` has no number");
+  EXPECT_EQ(number.error().code, Code::Corrupt);
+  EXPECT_EQ((*source)->scalar(1, 1).error().message, "/t.jsonl:3: column `b` has no truth value");
+  Buffer bytes;
+  EXPECT_EQ((*source)->fetch(1, 2, bytes).error().message,
+            "/t.jsonl:3: column `data` names no file");
+}
+
 TEST(JsonLines, EveryMistakeHasItsLine) {
   const std::vector<JsonColumn> number = {{{"x", DType::u8, {}}, "x"}};
   const std::pair<const char *, const char *> mistakes[] = {
       {"{\"x\": 1}\n\n{\"x\": 300}\n", "/t.jsonl:3: column `x`: `300` does not fit u8"},
       {"{\"x\": \"1\"}", "/t.jsonl:1: column `x`: `\"1\"` is not a number"},
       {"{\"x\": true}", "/t.jsonl:1: column `x`: `true` is not a number"},
-      {"{\"x\": null}", "/t.jsonl:1: column `x`: `null` is not a number"},
-      {"{\"y\": 1}", "/t.jsonl:1: column `x` is missing"},
+      {"{\"x\": null}", "/t.jsonl:1: column `x` has no number, nor has any other row one"},
+      {"{\"y\": 1}", "/t.jsonl:1: column `x` has no number, nor has any other row one"},
       {"{\"x\": 1", "/t.jsonl:1: no JSON: a comma parts keys, and this line ends"},
       {"\n \n", "/t.jsonl has no rows"},
   };

@@ -271,7 +271,7 @@ TEST(Session, RefusesOptionsThatDoNotFit) {
   EXPECT_EQ(message([](auto &o) { o.memory.pop_back(); }),
             "raw: column `pixels` has neither a file nor memory");
   EXPECT_EQ(message([](auto &o) { o.memory[1].extents[1] = 4; }),
-            "raw: column `pixels` in memory has rows of another shape than the pipeline expects");
+            "raw: column `pixels` in memory has rows of u8[4], the pipeline expects u8[3]");
 }
 
 TEST(Session, ATableThatFillsNoBatchHasSamplesButNoBatches) {
