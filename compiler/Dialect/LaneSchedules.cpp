@@ -74,15 +74,19 @@ std::string penstock::pipe::whyNot(FftOp op, FftAttr fft) {
 
 //===--- orders ---------------------------------------------------------------------------===//
 
+bool penstock::pipe::isRowByRow(SortWay way) {
+  return way == SortWay::merged || way == SortWay::digits;
+}
+
 LogicalResult SortAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError, SortWay way,
                                StringAttr along, int64_t lanes) {
-  const bool isMerged = way == SortWay::merged;
+  const bool goesRowByRow = isRowByRow(way);
   if (!isPowerUpTo(lanes, lanesAtMost))
     return refuseLanes(emitError, lanes);
-  if (isMerged != (lanes == 1))
+  if (goesRowByRow != (lanes == 1))
     return emitError() << "C1: " << lanes << " lanes with the way \"" << stringifySortWay(way)
-                       << "\"; \"merged\" has one, and others have 2 or more";
-  if (isMerged == static_cast<bool>(along))
+                       << "\"; \"merged\" and \"digits\" have one, and others have 2 or more";
+  if (goesRowByRow == static_cast<bool>(along))
     return emitError() << "C2: `along` " << (along ? "stands" : "does not stand")
                        << " with the way \"" << stringifySortWay(way)
                        << "\"; it does with \"across\" and \"transposed\"";
@@ -100,7 +104,7 @@ int64_t penstock::pipe::bytesOfKey(SortOp op) {
 }
 
 std::string penstock::pipe::whyNot(SortOp op, SortAttr sort) {
-  if (sort.getWay() == SortWay::merged)
+  if (isRowByRow(sort.getWay()))
     return "";
   NamedTensorType type = tensorOf(op.getValue());
   const int64_t lanes = sort.getLanes(), side = type.axisIndex(sort.getAlong()),

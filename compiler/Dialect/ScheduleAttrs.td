@@ -303,7 +303,8 @@ def Schedule_FftAttr : AttrDef<Schedule_Dialect, "Fft"> {
 }
 
 def Schedule_SortWayEnum : I32EnumAttr<"SortWay", "how rows are sorted", [
-    I32EnumAttrCase<"across", 0>, I32EnumAttrCase<"transposed", 1>, I32EnumAttrCase<"merged", 2>]> {
+    I32EnumAttrCase<"across", 0>, I32EnumAttrCase<"transposed", 1>, I32EnumAttrCase<"merged", 2>,
+    I32EnumAttrCase<"digits", 3>]> {
   let cppNamespace = "::penstock::pipe";
   let genSpecializedAttr = 0;
 }
@@ -312,18 +313,19 @@ def Schedule_SortAttr : AttrDef<Schedule_Dialect, "Sort"> {
   let mnemonic = "sort";
   let summary = "How rows are sorted";
   let description = [{
-    A row is what lies along the axis that is sorted. There are three ways:
+    A row is what lies along the axis that is sorted. There are four ways:
 
     - "across": each lane has a row of its own, `lanes` neighbours along `along`, another axis. A network of
       comparisons, the same for all, puts them in order.
     - "transposed": likewise, where elements of a row are neighbours: squares of `lanes` rows and as many elements are
       transposed in registers, and back.
     - "merged": row by row, runs that are in order become longer ones.
+    - "digits": row by row, elements are put in the order of one byte of their keys after the other.
 
     Constraints:
 
-    - (C1) `lanes` is a power of two up to 64, of 2 at least with other ways than "merged", and 1 with that.
-    - (C2) `along` stands with the ways "across" and "transposed", and not with "merged".
+    - (C1) `lanes` is a power of two up to 64, of 2 at least with the ways "across" and "transposed", and 1 with "merged" and "digits".
+    - (C2) `along` stands with the ways "across" and "transposed", and not with the others.
 
     Example: `#schedule.sort<way = across, along = "t", lanes = 8>`
   }];

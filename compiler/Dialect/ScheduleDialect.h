@@ -112,6 +112,8 @@ std::string whyNot(ContractOp op, ContractAttr contract);
 WeightsAttr weightsOf(WeightsOp op);
 FftAttr fftOf(FftOp op);
 SortAttr sortOf(SortOp op);
+/// Returns whether a way to sort goes through one row after the other.
+bool isRowByRow(SortWay way);
 std::string whyNot(WeightsOp op, WeightsAttr weights);
 std::string whyNot(FftOp op, FftAttr fft);
 std::string whyNot(SortOp op, SortAttr sort);

@@ -11,6 +11,11 @@ using namespace penstock::pipe;
 
 /// Transforms side by side that no longer fit the caches are no faster than one after the other.
 static constexpr int64_t mostBytesTogether = 1 << 16;
+/// Elements of a row, for each byte of one, from which on digits are faster than merges: their
+/// tables are cleared and added up for each row.
+static constexpr int64_t fewestForDigits = 16;
+/// Elements of a row of bytes up to which rows side by side are faster than digits.
+static constexpr int64_t longestOfBytes = 512;
 /// Squares smaller than this are not worth transposing.
 static constexpr int64_t fewestTransforms = 4;
 
@@ -48,14 +53,19 @@ FftAttr penstock::schedules::fftFor(FftOp op, const lane::Features &has) {
 
 /// Lanes lie along the innermost axis that has enough rows.
 SortAttr penstock::schedules::sortFor(SortOp op, const lane::Features &has) {
-  const int64_t lanes = has.lanesOf(bytesOfKey(op));
-  if (lanes > 1)
-    for (const Axis &axis : llvm::reverse(tensorOf(op.getValue()).getAxes()))
+  NamedTensorType type = tensorOf(op.getValue());
+  const int64_t lanes = has.lanesOf(bytesOfKey(op)), bytes = scalarBytes(type.getElementType());
+  const Axis &row = type.getAxes()[type.axisIndex(op.getAxis())];
+  const int64_t most = row.isStatic() ? row.extent : row.bound;
+  if (lanes > 1 && (bytes > 1 || most <= longestOfBytes))
+    for (const Axis &axis : llvm::reverse(type.getAxes()))
       for (SortWay way : {SortWay::transposed, SortWay::across}) {
         auto sort =
             SortAttr::get(op.getContext(), way, StringAttr::get(op.getContext(), axis.name), lanes);
         if (whyNot(op, sort).empty())
           return sort;
       }
-  return SortAttr::get(op.getContext(), SortWay::merged, StringAttr(), 1);
+  const bool isShort = most >= 0 && most < fewestForDigits * bytes;
+  return SortAttr::get(op.getContext(), isShort ? SortWay::merged : SortWay::digits, StringAttr(),
+                       1);
 }

@@ -147,8 +147,9 @@ static FftAttr forced(FftOp op, Rng &rng) {
 }
 
 static SortAttr forced(SortOp op, Rng &rng) {
-  const auto way = rng.pick<SortWay>({SortWay::across, SortWay::transposed, SortWay::merged});
-  if (way == SortWay::merged)
+  const auto way =
+      rng.pick<SortWay>({SortWay::across, SortWay::transposed, SortWay::merged, SortWay::digits});
+  if (isRowByRow(way))
     return SortAttr::get(op.getContext(), way, StringAttr(), 1);
   return SortAttr::get(op.getContext(), way, someAxis(op.getValue(), rng),
                        int64_t{2} << rng.below(6));

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ops that read whole axes, through the compiler and the JIT, against NumPy."""
+import os
+
 import numpy
 
-from pipelines import LanguageTest
+from pipelines import DTYPES, LanguageTest
 from support import main
 
 
@@ -32,6 +34,44 @@ class Sorting(AlongTest):
         numpy.testing.assert_array_equal(found["b"], numpy.argsort(coarse, axis=0, kind="stable"))
         numpy.testing.assert_array_equal(found["c"], numpy.argsort(-found["x"], axis=1, kind="stable"))
         numpy.testing.assert_array_equal(found["e"], numpy.argsort(found["d"], axis=1, kind="stable"))
+
+    def test_long_rows_of_every_type(self):
+        """Numbers of all magnitudes and of few values, in order and not; NaN last, -0 before 0, equal ones as they came."""
+        rng = numpy.random.default_rng(8)
+        for count in (1, 64, 257, 3000, 70000):
+            columns, expected = {}, {}
+            for kind in ("u8", "i8", "u16", "i16", "i32", "i64", "f16", "f32", "f64"):
+                dtype = DTYPES[kind]
+                if kind[0] == "f":
+                    values = numpy.exp(rng.uniform(-12, 9, count)) * rng.choice([-1, 1], count)
+                    values[rng.random(count) < 0.2] = 0.5
+                    odd = rng.random(count) < 0.1
+                    values[odd] = rng.choice([numpy.nan, -numpy.nan, numpy.inf, -numpy.inf, 0.0, -0.0], odd.sum())
+                    values = values.astype(dtype)
+                    bits = values.view(f"i{values.itemsize}").astype(numpy.int64)
+                    keys = numpy.where(numpy.isnan(values), numpy.iinfo(numpy.int64).max, numpy.where(bits < 0, bits ^ ((1 << (8 * values.itemsize - 1)) - 1), bits))
+                else:
+                    limits = numpy.iinfo(dtype)
+                    values = rng.integers(limits.min, limits.max, count, dtype, endpoint=True)
+                    values[rng.random(count) < 0.3] //= 64
+                    keys = values
+                if count == 3000:
+                    values, keys = values[numpy.argsort(keys)[::-1]].copy(), numpy.sort(keys)[::-1]
+                columns[kind], expected[kind] = values, numpy.argsort(keys, kind="stable")
+            settings = []
+            for kind, values in columns.items():
+                path = os.path.join(self.folder, kind)
+                numpy.concatenate([values, values]).tofile(path)
+                settings += ["--set", f"{kind}_file={path}"]
+            text = ("pipeline test(" + ", ".join(f"{kind}_file: path" for kind in columns) + ") {\n  for row in raw(" +
+                    ", ".join(f"x{kind} = column({kind}_file, {kind}[t = {count}])" for kind in columns) + ")\n  batch 2 {\n" +
+                    "".join(f"    output {kind}: i64[n, t] = sort(row.x{kind}, t)\n" for kind in columns) +
+                    "    output bool: i64[n, t] = sort(row.xu8 > 40, t)\n  }\n}")
+            expected["bool"] = numpy.argsort(columns["u8"] > 40, kind="stable")
+            for target in ([], ["--target", "x86-64-v2"]):
+                found = self.sample(text, 1, *settings, *target)
+                for kind, places in expected.items():
+                    numpy.testing.assert_array_equal(found[kind], places, f"{count} of {kind}")
 
     def test_an_index_by_what_sort_gives_puts_in_order(self):
         found = self.along({"x": ("f32[n, h, w]", "row.x"), "a": ("f32[n, h, w]", "row.x[w = sort(row.x, w)]")})

@@ -75,6 +75,8 @@ DECISIONS = [
     ("transforms along another axis", FFT_OF_FLOATS, r'along = "w", lanes = 8', 'along = "h", lanes = 16'),
     ("lanes of one transform", "output y: f32[n, freq, part] = fft(row.sound, t)", r"(#schedule.fft<lanes) = \d+", r"\1 = 2"),
     ("a network that sorts rows", ORDER, r'way = transposed, along = "t", lanes = 4', "way = merged"),
+    ("digits that sort rows", ORDER, r'way = transposed, along = "t", lanes = 4', "way = digits"),
+    ("merges that sort one row", "output y: i64[n, t] = sort(row.sound, t)", r"#schedule.sort<way = digits>", "#schedule.sort<way = merged>"),
     ("squares of sorted rows", ORDER, r"way = transposed", "way = across"),
     ("lanes of sorted rows", ORDER, r"lanes = 4", "lanes = 8"),
     ("lanes of sorted columns", "output y: i64[n, h, w] = sort(row.tall, h)", r"(#schedule.sort<way = across, along = .w., lanes) = 8", r"\1 = 16"),

@@ -126,7 +126,7 @@ pipe.kernel @k "pixels" schedule {level = 3 : i64} {
 // C1 of #schedule.sort.
 pipe.kernel @k "pixels" schedule {level = 3 : i64} {
 ^bb0(%x: !pipe.tensor<f32[t=20, k=64]>):
-  // expected-error @below {{C1: 4 lanes with the way "merged"; "merged" has one, and others have 2 or more}}
+  // expected-error @below {{C1: 4 lanes with the way "merged"; "merged" and "digits" have one, and others have 2 or more}}
   %0 = pipe.sort %x along "k" {sort = #schedule.sort<way = merged, lanes = 4>} : !pipe.tensor<f32[t=20, k=64]> -> !pipe.tensor<i64[t=20, k=64]>
   pipe.return %0 : !pipe.tensor<i64[t=20, k=64]>
 }

@@ -32,10 +32,14 @@ pipe.kernel @transforms "pixels" {
 // CHECK: pipe.sort {{.*}} along "k" {{.*}}sort = #schedule.sort<way = transposed, along = "t", lanes = 4>
 // CHECK: pipe.sort {{.*}} along "t" {{.*}}sort = #schedule.sort<way = across, along = "k", lanes = 4>
 // CHECK: pipe.sort {{.*}} along "k" {{.*}}sort = #schedule.sort<way = merged>
+// CHECK: pipe.sort {{.*}} along "k" {{.*}}sort = #schedule.sort<way = digits>
+// CHECK: pipe.sort {{.*}} along "k" {{.*}}sort = #schedule.sort<way = digits>
 pipe.kernel @orders "pixels" {
-^bb0(%x: !pipe.tensor<f32[t=20, k=64]>, %one: !pipe.tensor<f32[k=64]>):
+^bb0(%x: !pipe.tensor<f32[t=20, k=64]>, %one: !pipe.tensor<f32[k=63]>, %long: !pipe.tensor<f32[k=64]>, %bytes: !pipe.tensor<u8[t=20, k=513]>):
   %0 = pipe.sort %x along "k" : !pipe.tensor<f32[t=20, k=64]> -> !pipe.tensor<i64[t=20, k=64]>
   %1 = pipe.sort %x along "t" : !pipe.tensor<f32[t=20, k=64]> -> !pipe.tensor<i64[t=20, k=64]>
-  %2 = pipe.sort %one along "k" : !pipe.tensor<f32[k=64]> -> !pipe.tensor<i64[k=64]>
-  pipe.return %0, %1, %2 : !pipe.tensor<i64[t=20, k=64]>, !pipe.tensor<i64[t=20, k=64]>, !pipe.tensor<i64[k=64]>
+  %2 = pipe.sort %one along "k" : !pipe.tensor<f32[k=63]> -> !pipe.tensor<i64[k=63]>
+  %3 = pipe.sort %long along "k" : !pipe.tensor<f32[k=64]> -> !pipe.tensor<i64[k=64]>
+  %4 = pipe.sort %bytes along "k" : !pipe.tensor<u8[t=20, k=513]> -> !pipe.tensor<i64[t=20, k=513]>
+  pipe.return %0, %1, %2, %3, %4 : !pipe.tensor<i64[t=20, k=64]>, !pipe.tensor<i64[t=20, k=64]>, !pipe.tensor<i64[k=63]>, !pipe.tensor<i64[k=64]>, !pipe.tensor<i64[t=20, k=513]>
 }

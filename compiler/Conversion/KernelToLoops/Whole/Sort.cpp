@@ -2,7 +2,7 @@
 //
 // Stable argsort.
 //
-// Rows that are long, or alone: a merge sort from runs of one element upwards. An element becomes
+// Short rows that are alone: a merge sort from runs of one element upwards. An element becomes
 // an i64 that orders as it does, once; what is moved are indices. Merging takes no branch per
 // element: both candidates are read, at clamped places.
 #include "compiler/Conversion/KernelToLoops/Whole/Sort.h"
@@ -45,7 +45,10 @@ static LogicalResult emitSort(const Site &site, SortOp op) {
   auto buffer = bufferFor(site, op.getResult());
   if (failed(buffer))
     return failure();
-  if (sortOf(op).getWay() != SortWay::merged)
+  const SortWay way = sortOf(op).getWay();
+  if (way == SortWay::digits)
+    return sortByDigits(site, op, *buffer);
+  if (!isRowByRow(way))
     return sortInLanes(site, op, *buffer);
   auto keys = scratchBytes(site, 8, {{op.getValue(), axis}});
   auto here = scratchBytes(site, 8, {{op.getValue(), axis}});

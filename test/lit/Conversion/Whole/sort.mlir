@@ -13,9 +13,30 @@
 // CHECK: arith.select
 // CHECK: llvm.store {{.*}} : i64
 pipe.kernel @sorts "pixels" {
-^bb0(%x: !pipe.tensor<f32[k=100]>):
-  %0 = pipe.sort %x along "k" : !pipe.tensor<f32[k=100]> -> !pipe.tensor<i64[k=100]>
-  pipe.return %0 : !pipe.tensor<i64[k=100]>
+^bb0(%x: !pipe.tensor<f32[k=60]>):
+  %0 = pipe.sort %x along "k" : !pipe.tensor<f32[k=60]> -> !pipe.tensor<i64[k=60]>
+  pipe.return %0 : !pipe.tensor<i64[k=60]>
+}
+
+// Digits of a longer row: keys of 32 bits that order as unsigned numbers, counted four times while they are made; then byte
+// after byte, those that all keys have left out. Places of up to 2^31 elements take 32 bits.
+// CHECK-LABEL: func.func @sorts_by_digits(
+// CHECK-NOT: scf.while
+// CHECK: %[[TOP:.*]] = arith.constant -2147483648 : i32
+// CHECK: arith.ori {{.*}}, %[[TOP]] : i32
+// CHECK: %[[NONE:.*]] = arith.constant -1 : i32
+// CHECK: arith.select {{.*}}, %[[NONE]] : i32
+// CHECK-COUNT-4: arith.shrui
+// CHECK: scf.for {{.*}} iter_args
+// CHECK: arith.cmpi ne
+// CHECK: scf.if
+// CHECK: scf.for {{.*}} iter_args
+// CHECK: llvm.store {{.*}} : i32
+// CHECK: llvm.store {{.*}} : i32
+pipe.kernel @sorts_by_digits "pixels" {
+^bb0(%x: !pipe.tensor<f32[k=3000]>):
+  %0 = pipe.sort %x along "k" : !pipe.tensor<f32[k=3000]> -> !pipe.tensor<i64[k=3000]>
+  pipe.return %0 : !pipe.tensor<i64[k=3000]>
 }
 
 // Rows of numbers of 32 bits, one in each of four lanes: keys and places are one number of 64 bits, turned into vectors of one
