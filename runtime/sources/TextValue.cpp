@@ -4,6 +4,7 @@
 #include <bit>
 #include <charconv>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <type_traits>
 
@@ -79,6 +80,29 @@ bool fits(DType type, int64_t value) {
   }
 }
 
+/// A whole number that is written as a float, such as `3.0` or `1e3`: without its point. Nothing
+/// where it has a fraction, or more digits than a float may have.
+std::optional<std::string> wholeOf(std::string_view text) {
+  const size_t mark = text.find_first_of(".eE");
+  if (mark == std::string_view::npos)
+    return std::nullopt;
+  const size_t zeros = text.find_first_not_of('0', mark + 1);
+  const std::string_view before = text.substr(0, mark);
+  const size_t sign = before.starts_with('-') || before.starts_with('+');
+  if (text[mark] == '.' && mark + 1 < text.size() && zeros == std::string_view::npos &&
+      before.size() > sign &&
+      before.find_first_not_of("0123456789", sign) == std::string_view::npos)
+    return std::string(before);
+  const std::string_view number = withoutPlus(text);
+  double value = 0;
+  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
+  constexpr double most = 9007199254740992.0; // 2^53
+  if (error != std::errc() || end != number.data() + number.size() || value != std::trunc(value) ||
+      std::abs(value) > most)
+    return std::nullopt;
+  return std::to_string(int64_t(value));
+}
+
 } // namespace
 
 Result<int64_t> parseValue(DType type, std::string_view written) {
@@ -98,7 +122,8 @@ Result<int64_t> parseValue(DType type, std::string_view written) {
     auto value = parse<double>(text, "a number", type);
     return value ? Result<int64_t>(std::bit_cast<int64_t>(*value)) : value.error();
   }
-  auto value = parse<int64_t>(text, "a whole number", type);
+  const std::optional<std::string> whole = wholeOf(text);
+  auto value = parse<int64_t>(whole ? std::string_view(*whole) : text, "a whole number", type);
   if (value && !fits(type, *value))
     return refuse(text, std::string("does not fit ") + nameOf(type));
   return value;

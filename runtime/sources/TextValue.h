@@ -12,7 +12,8 @@
 namespace penstock::runtime {
 
 /// The value of a scalar type as Source::scalar() gives it. Blanks and line ends
-/// around the number are ignored. bool is `true`, `false`, `1` or `0`; floats
+/// around the number are ignored. Whole numbers may be written as floats, `3.0` or `1e3`, as they
+/// are where others of their column are missing. bool is `true`, `false`, `1` or `0`; floats
 /// are rounded once to their type, and may be `nan` and `inf`.
 ///
 /// InvalidArgument, with a message that begins with the text: "`x` is not a

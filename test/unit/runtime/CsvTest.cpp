@@ -156,7 +156,16 @@ TEST(TextValue, Numbers) {
   EXPECT_EQ(std::bit_cast<double>(*parseValue(DType::f64, "1e-3")), 1e-3);
   EXPECT_EQ(std::bit_cast<double>(*parseValue(DType::f32, "0.1")), double(0.1f));
   EXPECT_EQ(std::bit_cast<double>(*parseValue(DType::f64, "-inf")), -HUGE_VAL);
-  EXPECT_EQ(messageOf(DType::i64, "4.5"), "`4.5` is not a whole number");
+  // As pandas writes whole numbers where some are missing.
+  EXPECT_EQ(*parseValue(DType::i64, "3.0"), 3);
+  EXPECT_EQ(*parseValue(DType::u8, "+255.000"), 255);
+  EXPECT_EQ(*parseValue(DType::i64, "-9223372036854775808.0"), INT64_MIN);
+  EXPECT_EQ(*parseValue(DType::i32, "1e3"), 1000);
+  EXPECT_EQ(*parseValue(DType::i64, "-1.25E2"), -125);
+  EXPECT_EQ(messageOf(DType::u8, "256.0"), "`256.0` does not fit u8");
+  for (const char *text :
+       {"4.5", ".", "a.0", "1e-1", "1e40", "--1.0", "1.0.0", "nan", "1e", "0x1.0"})
+    EXPECT_EQ(messageOf(DType::i64, text), "`" + std::string(text) + "` is not a whole number");
   EXPECT_EQ(messageOf(DType::i64, ""), "`` is not a whole number");
   EXPECT_EQ(messageOf(DType::i64, "+-4"), "`+-4` is not a whole number");
   EXPECT_EQ(messageOf(DType::i64, "9223372036854775808"), "`9223372036854775808` does not fit i64");
