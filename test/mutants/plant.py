@@ -71,7 +71,7 @@ def read_mutants():
 def demand_test(mutant, test):
     """Ends with a message where what a mutant names is no test."""
     kind, *rest = shlex.split(test)
-    file = {"lit": "test/lit/{}", "e2e": "test/e2e/{}.py", "parity": "test/parity/{}.py"}.get(kind)
+    file = {"lit": "test/lit/{}", "e2e": "test/e2e/{}.py", "parity": "test/parity/{}.py", "python": "test/python/{}.py"}.get(kind)
     name = rest[0] if rest else "library" if kind == "parity" else None
     if kind == "parity" and name not in PARITY:
         sys.exit(f"mutant {mutant.name}: nothing says which programs `{test}` takes; say it in plant.py")

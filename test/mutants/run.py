@@ -45,6 +45,8 @@ def command_of(test, build):
     if kind == "e2e":
         fakes = [f"{build}/test/fakes/cuda"] if rest[0] == "gpu" else []
         return [python, f"{TREE}/test/e2e/{rest[0]}.py", f"{build}/tools/penstock/penstock", *fakes, "-f", *rest[1:]]
+    if kind == "python":
+        return [python, f"{TREE}/test/python/{rest[0]}.py", *rest[1:]]
     if kind == "parity":
         name = rest[0] if rest else "library"
         return [python, f"{TREE}/test/parity/{name}.py", *(f"{build}/{program}" for program in PARITY[name])]
@@ -56,7 +58,7 @@ def passes(test, build, name=None):
     # A mutant's code must not be found by another one.
     cache = tempfile.mkdtemp(prefix="penstock-mutant-")
     environment = {**os.environ, "XDG_CACHE_HOME": cache, "PENSTOCK_VIDEO_MODULE": f"{build}/api/c/libpenstock_video.so",
-                   "PENSTOCK_ALL_IN_TURN": "1"}  # what kills it may not be what this commit chooses
+                   "PENSTOCK_LIBRARY": f"{build}/api/c/libpenstock.so", "PYTHONPATH": f"{TREE}/api/python", "PENSTOCK_ALL_IN_TURN": "1"}  # what kills it may not be what this commit chooses
     environment.pop("PENSTOCK_MUTANT", None)
     if name:
         environment["PENSTOCK_MUTANT"] = name
