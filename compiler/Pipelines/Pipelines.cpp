@@ -20,6 +20,7 @@ const std::vector<OptimisingPass> &optimisingPasses() {
       {"collapse-tables", "cost of the pointwise regions over pixels"},
       {"required-regions", "pixels that decoders are asked for"},
       {"fuse", "kernels and temporaries"},
+      {"share-kernels", "kernels that code is made for"},
       {"join-launches", "launches on a GPU"},
   };
   return passes;
@@ -74,6 +75,9 @@ void buildKernelsPipeline(mlir::OpPassManager &manager, const PassSelection &sel
   options.everyOp = !selection.runs("fuse");
   options.transfer = selection.transfer;
   manager.addPass(createFuse(options));
+  // Numbers of places are scalar arguments, too.
+  if (selection.runs("share-kernels"))
+    manager.addPass(createShareKernels());
   // Guards and indices of branches fold before they get a slot.
   manager.addPass(mlir::createCanonicalizerPass());
   manager.addPass(mlir::createCSEPass());

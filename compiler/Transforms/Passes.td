@@ -225,6 +225,23 @@ def RequiredRegions : Pass<"pipe-required-regions"> {
   }];
 }
 
+def ShareKernels : Pass<"pipe-share-kernels", "mlir::ModuleOp"> {
+  let summary = "Make one kernel of many that differ in places";
+  let description = [{
+    Eight kernels or more whose text is the same, but for numbers in the places that
+    their views read, become one with arguments for these:
+
+    ```mlir
+    %0 = pipe.view %x by affine_map<(d0, d1) -> (7, d0, d1)>[]
+    ```
+    becomes
+    ```mlir
+    %0 = pipe.view %x by affine_map<(d0, d1)[s0] -> (s0, d0, d1)>[%place]
+    ```
+    Code for views of an `each` is made once. Measure: kernels.
+  }];
+}
+
 def Fuse : Pass<"pipe-fuse", "mlir::ModuleOp"> {
   let summary = "Cut the tensor ops of a pipeline into kernels";
   let description = [{

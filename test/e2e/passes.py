@@ -27,6 +27,13 @@ def bytes_that_views_read(text):
     return sum(sizes[element] for element in moved)
 
 
+HEADS = """pipe 1
+pipeline heads() {
+  for row in synthetic(8, q = f32[hd = 9, t = 5, d = 7], k = f32[hd = 9, s = 6, d = 7])
+  batch 2 { output y: f32[n, z, t, s] = each (z in 0 .. 9) { contract(row.q[hd = z], row.k[hd = z]) } }
+}
+"""
+
 GAMMA = """pipe 1
 use vision
 fn gamma(x: u8[h, w, c]) -> u8[h, w, c] =
@@ -62,6 +69,7 @@ MEASURES = {
     "collapse-tables": (GAMMA, emitted("pipe-opt", count(r"pipe\.(?:binary|unary) .*f64"))),
     "required-regions": ("imagenet_train.pipe", blocks),
     "fuse": ("imagenet_train.pipe", emitted("kernels", count(r"pipe\.launch"))),
+    "share-kernels": (HEADS, emitted("kernels", count(r"pipe\.kernel"))),
     "join-launches": ("resnet50.pipe", launches),
 }
 
