@@ -109,18 +109,19 @@ void Sharing::takePlaces(KernelOp kernel) {
       Value &argument = arguments[columns.back()];
       if (!argument)
         argument = body.addArgument(IntegerType::get(kernel.getContext(), 64), view.getLoc());
-      places.push_back(apart(place).first +
-                       getAffineSymbolExpr(static_cast<unsigned>(symbols.size()), map.getContext()));
+      places.push_back(
+          apart(place).first +
+          getAffineSymbolExpr(static_cast<unsigned>(symbols.size()), map.getContext()));
       symbols.push_back(argument);
     }
     if (symbols.size() == view.getSymbols().size())
       continue;
     OpBuilder builder(view);
-    auto moved = builder.create<ViewOp>(
-        view.getLoc(), view.getType(), view.getInput(),
-        AffineMap::get(map.getNumDims(), static_cast<unsigned>(symbols.size()), places,
-                       map.getContext()),
-        symbols, view.getSizes());
+    auto moved = builder.create<ViewOp>(view.getLoc(), view.getType(), view.getInput(),
+                                        AffineMap::get(map.getNumDims(),
+                                                       static_cast<unsigned>(symbols.size()),
+                                                       places, map.getContext()),
+                                        symbols, view.getSizes());
     moved->setDiscardableAttrs(view->getDiscardableAttrDictionary());
     view.replaceAllUsesWith(moved.getResult());
     view.erase();
@@ -140,8 +141,8 @@ void Sharing::run(ModuleOp module) {
     OpBuilder builder(launch);
     SmallVector<Value> values;
     for (const auto &[column, argument] : arguments)
-      values.push_back(builder.create<ConstantOp>(
-          launch.getLoc(), builder.getI64Type(), builder.getI64IntegerAttr(column[mine->second])));
+      values.push_back(builder.create<ConstantOp>(launch.getLoc(), builder.getI64Type(),
+                                                  builder.getI64IntegerAttr(column[mine->second])));
     launch.getScalarsMutable().append(values);
     launch.setKernel(shared.getSymName());
   });
