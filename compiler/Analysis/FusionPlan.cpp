@@ -21,6 +21,8 @@ namespace penstock::analysis {
 static constexpr int64_t smallTable = 4096;
 /// Most resamples in a kernel: what code generators take grows faster than a function.
 static constexpr int64_t mostResamples = 8;
+/// Most windows in a kernel: a longer chain of equal ones is kernels of one text.
+static constexpr int64_t mostWindows = 16;
 /// Most ways through the choices of a kernel, as a power of two: each arm computes what
 /// it reads, so that a chain of choices is repeated for each way through it.
 static constexpr int64_t mostChoices = 6;
@@ -61,17 +63,22 @@ int64_t waysThrough(Operation *op) {
 
 /// Of a kernel, what it may not hold any number of.
 struct Contents {
-  int64_t gathers = 0, resamples = 0, choices = 0;
+  int64_t gathers = 0, resamples = 0, windows = 0, choices = 0;
 
   static Contents of(Operation *op) {
-    return {classOf(op) == OpClass::gather, llvm::isa<ResampleOp>(op), waysThrough(op)};
+    return {classOf(op) == OpClass::gather, llvm::isa<ResampleOp>(op), llvm::isa<WindowOp>(op),
+            waysThrough(op)};
   }
   void add(const Contents &other, int64_t times = 1) {
     gathers += times * other.gathers;
     resamples += times * other.resamples;
+    windows += times * other.windows;
     choices += times * other.choices;
   }
-  bool fits() const { return gathers <= 1 && resamples <= mostResamples && choices <= mostChoices; }
+  bool fits() const {
+    return gathers <= 1 && resamples <= mostResamples && windows <= mostWindows &&
+           choices <= mostChoices;
+  }
 };
 
 /// Kernels in the making: sets of ops that grow together.

@@ -23,7 +23,7 @@ class Node:
 
     def __init__(self, kind, reads=(), guard=None, in_batch=False, results=1,
                  choice=False, small_map=False, view=False, resample=False, wide=False, differs=False, peers=False,
-                 cheap=False, rank=1, rows=None, reduction=None):
+                 cheap=False, rank=1, rows=None, reduction=None, window=False):
         self.kind = kind  # one of KERNEL_CLASSES, "const", or "runtime": field, peer, peers, switch
         self.reads = list(reads)
         self.guard = guard
@@ -35,6 +35,7 @@ class Node:
         self.cheap = cheap  # a map of a few simple operations
         self.rank = rank
         self.resample = resample
+        self.window = window
         self.wide = wide  # a join of more than eight inputs
         self.differs = differs  # between samples, whatever it reads
         self.peers = peers  # the values of all samples
@@ -71,6 +72,7 @@ class Kernels:
         union = set().union({more}, *(self.members[node] for node in nodes))
         return ((sum(node.kind == "G" for node in union) <= 1 or "one gather" in without)
                 and (sum(node.resample for node in union) <= 8 or "eight resamples" in without)
+                and (sum(node.window for node in union) <= 16 or "sixteen windows" in without)
                 and (sum(node.choice for node in union) <= 6 or "ways" in without))
 
 
@@ -426,11 +428,11 @@ class Draft:
 
     # -- steps ----------------------------------------------------------------
 
-    def simple(self, in_batch, source=None):
-        kind, source, name = self.rng.choice(self.kinds), source or self.pick(self.line), self.name()
+    def simple(self, in_batch, source=None, kind=None):
+        kind, source, name = kind or self.rng.choice(self.kinds), source or self.pick(self.line), self.name()
         node = Node(kind, [(*source[1], kind != "G")], in_batch=self.depends(source),
                     small_map=kind == "P" and self.extent <= 4096, view=kind == "I", cheap=kind == "P",
-                    rows="w" if kind == "P" else None)
+                    rows="w" if kind == "P" else None, window=kind == "H")
         self.add(node, self.op_text(kind, name, source[0]), [(name, self.line)], in_batch)
 
     def sheets(self, in_batch):
@@ -619,6 +621,12 @@ class Draft:
             if self.rng.random() < 0.2:
                 self.simple(in_batch, self.pool[-1])
 
+    def windows(self, in_batch):
+        """A chain of them."""
+        self.pool.append(self.pick(self.line))
+        for _ in range(self.rng.randint(14, 24)):
+            self.simple(in_batch, self.pool[-1], "H" if self.rng.random() < 0.95 else None)
+
     def join(self, in_batch):
         """A stack of some lines, of which one is taken."""
         inputs = [self.pick(self.line) for _ in range(self.rng.choice([3, 8, 9, 12]))]
@@ -651,7 +659,7 @@ class Draft:
             node, result = value
             value = (Node(kind, [(node, result, kind != "G")], guard, node.in_batch,
                           small_map=kind == "P" and self.extent <= 4096, view=kind == "I", cheap=kind == "P",
-                          rows="w" if kind == "P" else None), 0)
+                          rows="w" if kind == "P" else None, window=kind == "H"), 0)
             (self.batch if node.in_batch else self.sample).append(value[0])
         return value
 
@@ -738,6 +746,8 @@ class Draft:
                 self.choose(False, self.pool[-1] if self.pool[-1][2] == self.line else self.pick(self.line))
         if self.rng.random() < 0.3:
             self.sheets(False)
+        if self.seed % 10 == 0:
+            self.windows(False)
         if self.rng.random() < 0.4:
             for _ in range(self.rng.randint(1, 5)):
                 self.rng.choice([self.peer, self.peer, self.peers, self.peers, self.map, self.simple, self.choose])(True)
@@ -810,7 +820,7 @@ class FusionRule(unittest.TestCase):
 
     def test_every_rule_decides_some_dag(self):
         for rule in ["weights", "computed places", "barriers", "guards", "one gather", "waiting",
-                     "own views", "own maps", "codecs", "eight resamples", "eight inputs", "once", "ways", "rows", "reductions beside",
+                     "own views", "own maps", "codecs", "eight resamples", "sixteen windows", "eight inputs", "once", "ways", "rows", "reductions beside",
                      "rows beside", "eight reductions"]:
             with self.subTest(rule=rule):
                 changed = [draft.seed for draft in self.drafts
