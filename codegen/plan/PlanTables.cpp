@@ -216,6 +216,7 @@ LogicalResult PlanVisitor::visit(pipe::SetEntryOp op) {
     const auto &axes = source.columns[static_cast<size_t>(entry->column)]->axes;
     entry->axis = static_cast<int>(llvm::find(axes, extent.getAxis()) - axes.begin());
   }
+  entry->of_rows = op->hasAttr("of_rows");
   plan.fields.push_back(std::move(entry));
   return success();
 }

@@ -91,6 +91,7 @@ private:
   llvm::MapVector<Value, int64_t> slots;
   Operation *picking = nullptr; ///< whose number is sliced, for messages
   DenseSet<Value> written;      ///< in the block of the kernels at hand
+  DenseSet<Value> ofSamples;    ///< leaves that samples read, not rows alone
   int64_t nextSlot = PST_FIRST_FREE_ENTRY;
 };
 
@@ -121,6 +122,8 @@ LogicalResult Splitter::slice(Value value, SetVector<Operation *> &ops, Phase ph
     if (phase == Phase::rows && llvm::isa<ProbeOp>(op))
       op->setAttr("of_rows", UnitAttr::get(op->getContext()));
     slotOf(value);
+    if (phase != Phase::rows)
+      ofSamples.insert(value);
     return success();
   }
   if (!isPureScalar(op) && !llvm::isa<CheckOp>(op))
@@ -264,7 +267,9 @@ LogicalResult Splitter::run(SymbolTable &symbols) {
   for (auto [value, slot] : slots)
     if (Operation *op = value.getDefiningOp(); isLeaf(op)) {
       builder.setInsertionPointAfter(op);
-      builder.create<SetEntryOp>(value.getLoc(), static_cast<uint64_t>(slot), value);
+      auto entry = builder.create<SetEntryOp>(value.getLoc(), static_cast<uint64_t>(slot), value);
+      if (!ofSamples.contains(value))
+        entry->setAttr("of_rows", builder.getUnitAttr());
     }
   SmallVector<Operation *> dead;
   blocks([&](Operation *op) {

@@ -173,6 +173,7 @@ private:
 
   void field(const plan::FieldSlotT &f, size_t i) {
     target(f.slot, "field", i);
+    require(!f.of_rows || f.row == 0, "field", i, "is of a row that is not the table's own");
     const plan::ColumnT *column = columnOf(f.row, f.column, "field", i);
     if (!column)
       return;

@@ -133,7 +133,7 @@ void SampleRunner::prefetch(Work &work, int64_t slot) const {
     program->tables->prefetch(tree.rows[row]->source, work.row(slot, row), column);
   };
   for (const auto &field : tree.fields)
-    if (field->axis < 0)
+    if (field->axis < 0 && !field->of_rows)
       hint(size_t(field->row), field->column);
   for (const BufferLayout &buffer : layout.buffers)
     if (buffer.kind == BufferKind::field)

@@ -14,6 +14,8 @@ bool storeFields(Work &work, int64_t slot, int64_t *block, Failure &failure) {
       return false;
     }
   for (const auto &field : tree.fields) {
+    if (field->of_rows)
+      continue;
     if (work.program->external(size_t(field->row))) {
       const ExternalRow::Field &given =
           work.externalRow(slot, size_t(field->row))[size_t(field->column)];

@@ -298,12 +298,15 @@ class Tensors(LanguageTest):
         lets = """let x = f32(row.x[c = 0])
   let noisy = map (p in x) { let d = draw uniform(0.0 .. 1.0) per [h, w]  return { plus = f64(p) + d, minus = f64(p) - d, label = row.label } }
   let grid = map (p in x[h = 0]) { map (a in 0 .. 2, b in 0 .. 3) { i32(p) * 10 + i32(2 * a + b) } }
+  let inner = map (p in x[h = 0]) { map (k in 0 .. 3) { { s = p * f32(k), two = stack([p, p * f32(k)], j) } } }
+  let five = window (v in row.x[c = 1], w = -2 ..= 2) { rename(v[w = sort(v, w)], w, k) }
   let nested = map (p in x[h = 0]) { { a = p, deep = { two = stack([p, -p], k), bit = p > 100.0 } } }
   let g = gradient(x)"""
         found = self.scalars({"x": ("f32[n, h, w]", "x"), "plus": ("f64[n, h, w]", "noisy.plus"), "minus": ("f64[n, h, w]", "noisy.minus"),
                               "label": ("i64[n, h, w]", "noisy.label"), "grid": ("i32[n, w, a, b]", "grid"), "a": ("f32[n, w]", "nested.a"),
                               "two": ("f32[n, k, w]", "nested.deep.two"), "bit": ("bool[n, w]", "nested.deep.bit"),
-                              "gradient": ("f32[n, h, w, yx]", "g.two"), "strength": ("f32[n, h, w]", "g.strength")}, lets=lets, top=top)
+                              "gradient": ("f32[n, h, w, yx]", "g.two"), "s": ("f32[n, w, k]", "inner.s"), "in_two": ("f32[n, w, k, j]", "inner.two"),
+                              "green": ("u8[n, h, w]", "row.x[c = 1]"), "five": ("u8[n, h, w, k]", "five"), "strength": ("f32[n, h, w]", "g.strength")}, lets=lets, top=top)
         x = found["x"]
         d = found["plus"] - x
         numpy.testing.assert_allclose(found["minus"], x - d, atol=1e-12)
@@ -316,6 +319,11 @@ class Tensors(LanguageTest):
         dx, dy = padded[1:-1, 2:] - padded[1:-1, :-2], padded[2:, 1:-1] - padded[:-2, 1:-1]
         numpy.testing.assert_array_equal(found["gradient"], numpy.stack([dy, dx], -1))
         numpy.testing.assert_array_equal(found["strength"], dx * dx + dy * dy)
+        times = x[0][:, None] * numpy.arange(3, dtype="f4")
+        numpy.testing.assert_array_equal(found["s"], times)
+        numpy.testing.assert_array_equal(found["in_two"], numpy.stack([x[0][:, None] + 0 * times, times], -1))
+        wide = numpy.pad(found["green"], ((0, 0), (2, 2)), "edge")
+        numpy.testing.assert_array_equal(found["five"], numpy.sort(numpy.lib.stride_tricks.sliding_window_view(wide, 5, 1), -1))
 
     def test_lists_of_numbers_that_pixels_decide(self):
         found = self.scalars({"list": ("f64[n, k]", "three"), "x": ("u8[n, h, w, c]", "row.x"), "grid": ("i32[n, a, b]", "grid")},
@@ -384,6 +392,16 @@ class Tensors(LanguageTest):
             for name, one in found.items():
                 if name != "row_label":
                     numpy.testing.assert_array_equal(one.astype(bool), getattr(numpy, name)(values), f"{name} of {kind}")
+        found = self.scalars({name: ("bool[n, k]", f"{name}(x)") for name in ("isnan", "isinf", "isfinite")}, lets="let x: i32[k] = [0, -7]")
+        self.assertEqual([found[name].tolist() for name in ("isnan", "isinf", "isfinite")], [[0, 0], [0, 0], [1, 1]])
+
+    def test_roll_of_rows_without_elements(self):
+        for position in range(8):
+            found = self.sample("""pipeline p() {
+  for row in synthetic(8, y = f32[k = 0 ..= 3])
+  batch 2 { output y: f32[n, k <= 3] ragged = row.y  output r: f32[n, k <= 3] ragged = roll(row.y, k, 2) }
+}""", position)
+            numpy.testing.assert_array_equal(found["r"], numpy.roll(found["y"], 2))
 
     def test_roll(self):
         steps = (0, 1, 5, 6, 7, -1, -6, -13, 100)

@@ -209,6 +209,7 @@ pipeline p(list: path) with on_error = substitute(100%) {{
             self.assertEqual(len(ids), 5)
             self.assertFalse(set(ids) & set(lacking))
             self.assertEqual(delivered("y = f32", "where isfinite(row.y)", "output y: f32[n] = row.y"), (set(), [0, 2]))
+            self.assertEqual(delivered("y = f32", "where isnan(row.y)", ""), (set(), [1, 3, 4])) # which no sample reads
             bad, ids = delivered("b = bool", "where row.id > 0", "output b: bool[n] = row.b")
             self.assertEqual((bad, 2 in ids, len(ids)), (places("b", "truth value", lines[2]), False, 4))
             self.assertIn(f"column `c` has no number, nor has any other row one" if kind == "json_lines" else "there is no column `c`",

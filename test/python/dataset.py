@@ -167,7 +167,7 @@ pipeline sounds() {
                  "TypeError: a number is expected in column `label`, not str": lambda row: (png(row), "three"),
                  "the caller gave nothing for column `label`": lambda row: {"data": png(row)},
                  "the caller gave nothing for column `data`, and gave `image`, `name`": lambda row: {"image": png(row), "label": row, "name": "x"},
-                 "OverflowError: 9223372036854775808 does not fit i64": lambda row: (png(row), 2 ** 63),
+                 "column `label` is i64, and the caller gave the float 9223372036854775808": lambda row: (png(row), 2 ** 63),
                  "column `label` is i64, and the caller gave the float 0.5": lambda row: (png(row), 0.5),
                  "not an image file": lambda row: (b"no image at all", row)}
         for reason, make in wrong.items():
@@ -189,7 +189,7 @@ pipeline lists() with on_error = substitute(100%) {
 """
         kinds = {"u8": ([0, 255], [256, -1, 0.5, 1e300]), "i16": ([-32768, True], [32768, 0.5, 10 ** 30]), "i64": ([2 ** 63 - 1, -2 ** 63], [2 ** 63, 0.5, "a", None]),
                  "f16": ([0.5, 2, True, float("inf")], [70000, 70000.0, -65520.0]), "bf16": ([0.5, 2, 3e38], [1e39]),
-                 "f32": ([0.5, 1e-50, 3e38, float("-inf")], [1e39, -3.5e38, "a", [1]]), "f64": ([1e300, 2], ["a", None]), "bool": ([True, 0, 1], [2, 0.5])}
+                 "f32": ([0.5, 1e-50, 3e38, float("-inf"), 10 ** 20, 2 ** 63], [1e39, -3.5e38, "a", [1]]), "f64": ([1e300, 2, 10 ** 20], ["a", None, 10 ** 400]), "bool": ([True, 0, 1], [2, 0.5])}
         for kind, (good, bad) in kinds.items():
             items = [([value], [[value, 1]] if kind == "f32" else [], value) for value in good]
             items += [([], [], good[0]), ((), numpy.zeros((0, 2)), good[0]), (numpy.array([]), numpy.zeros((0, 0), numpy.int8), good[0]), (good[:2] * 1, [], good[0])]

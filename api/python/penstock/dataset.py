@@ -355,9 +355,10 @@ def _set_number(row: int, column: bytes, value: Any) -> None:
     if hasattr(value, "item"): # of NumPy's and PyTorch's
         value = value.item()
     if isinstance(value, int): # bool is one
-        if not -2**63 <= value < 2**63:
-            raise OverflowError(f"{value} does not fit i64")
-        _c.library.row_int(row, column, value)
+        if -2**63 <= value < 2**63:
+            _c.library.row_int(row, column, value)
+        else: # which floats may hold
+            _c.library.row_float(row, column, float(value))
     elif isinstance(value, float):
         _c.library.row_float(row, column, value)
     else:
@@ -381,8 +382,12 @@ def _set_list(row: int, column: bytes, value: Sequence[Any]) -> None:
         values = numpy.array(value)
     except ValueError: # of several lengths
         values = numpy.empty(0, object)
+    large = (values.dtype.kind == "O" and all(isinstance(one, (int, numpy.integer)) for one in values.flat)
+             or values.dtype == numpy.uint64 and (values > 2**63 - 1).any())
+    if large and values.size:
+        values = values.astype(numpy.float64) # integers of more than 64 bits, which floats may hold
     wide = {"b": "bool", "i": "i64", "u": "i64", "f": "f64"}.get(values.dtype.kind)
-    if wide is None or values.dtype == numpy.uint64:
+    if wide is None:
         raise TypeError(f"a list that is no array of numbers: {_short(value)}")
     values = numpy.ascontiguousarray(values, {"bool": numpy.bool_, "i64": numpy.int64, "f64": numpy.float64}[wide])
     number = next(number for number, name in DTYPES.items() if name == wide)

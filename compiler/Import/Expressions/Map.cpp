@@ -25,6 +25,12 @@ mlir::Value Expressions::bodyScalar(const Val &value, dsl::SourceRange range, co
   return value.ir;
 }
 
+/// Returns whether a value is a tensor made of one element; neighbours are none.
+static bool isSmallTensor(const Val &form) {
+  return form.is(Kind::Neighbours) && !form.parts.empty() &&
+         llvm::none_of(form.grid, [](const Val::GridAxis &axis) { return axis.ofWindow; });
+}
+
 /// Most elements of a tensor that is made inside of a `map` from the `map`'s element.
 static constexpr int64_t mostSmall = 64;
 
@@ -69,6 +75,7 @@ Val Expressions::mapSmall(const dsl::MapExpr &map, std::vector<Val> values, bool
   BinderScope names(frames);
   for (const dsl::Bind &binder : map.binds)
     names.hide(binder.name.text);
+  std::vector<Val> forms;
   forEachPlace(out.grid, [&](llvm::ArrayRef<int64_t> at) {
     for (size_t i = 0; i < values.size(); ++i) {
       const Val &value = values[i];
@@ -90,12 +97,50 @@ Val Expressions::mapSmall(const dsl::MapExpr &map, std::vector<Val> values, bool
         bind(name, value);
       }
     }
-    Val body = evalBlock(map.body);
-    out.parts.push_back(number(bodyScalar(body, map.body.result->range, "`map`"), body.untyped));
+    forms.push_back(evalBlock(map.body));
   });
-  takeOneType(out.parts, map.body.result->range);
-  out.untyped = out.parts.front().untyped;
-  return out;
+  return together(forms, out.grid, map.body.result->range);
+}
+
+/// Small tensors, in the form of what each place became: a record of tensors for records, further
+/// axes for tensors.
+Val Expressions::together(const std::vector<Val> &forms, const std::vector<Val::GridAxis> &grid,
+                          dsl::SourceRange range) {
+  Val out = forms.front();
+  if (out.is(Kind::Record)) {
+    for (size_t field = 0; field < out.parts.size(); ++field) {
+      std::vector<Val> column;
+      for (const Val &form : forms)
+        column.push_back(form.parts[field]);
+      out.parts[field] = together(column, grid, range);
+    }
+    return out;
+  }
+  const bool isTensor = isSmallTensor(out);
+  std::vector<Val> parts;
+  for (const Val &form : forms) {
+    if (isTensor)
+      parts.insert(parts.end(), form.parts.begin(), form.parts.end());
+    else
+      parts.push_back(number(bodyScalar(form, range, "`map`"), form.untyped));
+  }
+  Val result;
+  result.kind = Kind::Neighbours;
+  result.grid = grid;
+  if (isTensor)
+    result.grid.insert(result.grid.end(), out.grid.begin(), out.grid.end());
+  for (size_t axis = grid.size(); axis < result.grid.size(); ++axis)
+    for (const Val::GridAxis &outer : grid)
+      if (outer.name == result.grid[axis].name)
+        fail(range,
+             "what each element becomes has axis " + quote(outer.name) + ", which is there already",
+             "another name for this axis");
+  if (parts.size() > 4096)
+    notYet(range, "a tensor of more than 4096 elements made from one");
+  result.parts = std::move(parts);
+  takeOneType(result.parts, range);
+  result.untyped = result.parts.front().untyped;
+  return result;
 }
 
 /// Elements of a small tensor have one type: numbers that are written down take that of the others.
@@ -118,12 +163,6 @@ void Expressions::takeOneType(std::vector<Val> &parts, dsl::SourceRange range) {
     part = *convert(part, type);
     part.untyped = untyped;
   }
-}
-
-/// Returns whether a value is a tensor made of one element; neighbours are none.
-static bool isSmallTensor(const Val &form) {
-  return form.is(Kind::Neighbours) && !form.parts.empty() &&
-         llvm::none_of(form.grid, [](const Val::GridAxis &axis) { return axis.ofWindow; });
 }
 
 /// How many numbers an element becomes: those of a small tensor and of a record's fields.

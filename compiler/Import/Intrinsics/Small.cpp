@@ -331,7 +331,9 @@ std::optional<Val> Intrinsics::callSmall(const std::string &name, Args args,
   }
   if (name == "rename" && args.size() == 3) {
     Val out = x;
-    out.grid[axisOf(1)].name = smallAxis(args[2], name);
+    Val::GridAxis &renamed = out.grid[axisOf(1)];
+    renamed.name = smallAxis(args[2], name);
+    renamed.ofWindow = false; // an axis like any other
     return out;
   }
   if (name == "merge") {

@@ -116,6 +116,7 @@ func.func @a_field_has_sizes(%r: !pipe.row) {
 
 // -----
 
+// row_index, C1.
 func.func @places_are_of_the_own_row(%t: !pipe.table, %i: i64) {
   %0 = pipe.pick %t[%i]
   // expected-error @below {{tells the place of the pipeline's row alone}}
