@@ -299,6 +299,8 @@ class Tensors(LanguageTest):
   let noisy = map (p in x) { let d = draw uniform(0.0 .. 1.0) per [h, w]  return { plus = f64(p) + d, minus = f64(p) - d, label = row.label } }
   let grid = map (p in x[h = 0]) { map (a in 0 .. 2, b in 0 .. 3) { i32(p) * 10 + i32(2 * a + b) } }
   let inner = map (p in x[h = 0]) { map (k in 0 .. 3) { { s = p * f32(k), two = stack([p, p * f32(k)], j) } } }
+  let drawn = map (p in x) { map (k in 0 .. 4) { f64(p) + draw uniform(0.0 .. 1.0) per [h, w, k] } }
+  let alike = map (p in x) { map (k in 0 .. 4) { f64(p) + draw uniform(0.0 .. 1.0) per [k] } }
   let five = window (v in row.x[c = 1], w = -2 ..= 2) { rename(v[w = sort(v, w)], w, k) }
   let nested = map (p in x[h = 0]) { { a = p, deep = { two = stack([p, -p], k), bit = p > 100.0 } } }
   let g = gradient(x)"""
@@ -306,6 +308,7 @@ class Tensors(LanguageTest):
                               "label": ("i64[n, h, w]", "noisy.label"), "grid": ("i32[n, w, a, b]", "grid"), "a": ("f32[n, w]", "nested.a"),
                               "two": ("f32[n, k, w]", "nested.deep.two"), "bit": ("bool[n, w]", "nested.deep.bit"),
                               "gradient": ("f32[n, h, w, yx]", "g.two"), "s": ("f32[n, w, k]", "inner.s"), "in_two": ("f32[n, w, k, j]", "inner.two"),
+                              "drawn": ("f64[n, h, w, k]", "drawn"), "alike": ("f64[n, h, w, k]", "alike"),
                               "green": ("u8[n, h, w]", "row.x[c = 1]"), "five": ("u8[n, h, w, k]", "five"), "strength": ("f32[n, h, w]", "g.strength")}, lets=lets, top=top)
         x = found["x"]
         d = found["plus"] - x
@@ -322,6 +325,11 @@ class Tensors(LanguageTest):
         times = x[0][:, None] * numpy.arange(3, dtype="f4")
         numpy.testing.assert_array_equal(found["s"], times)
         numpy.testing.assert_array_equal(found["in_two"], numpy.stack([x[0][:, None] + 0 * times, times], -1))
+        drawn, alike = (found[name] - x[..., None] for name in ("drawn", "alike"))
+        self.assertTrue(0 <= drawn.min() and drawn.max() < 1)
+        self.assertEqual(len(numpy.unique(drawn.round(9))), drawn.size)
+        numpy.testing.assert_allclose(alike, numpy.broadcast_to(alike[0, 0], alike.shape), atol=1e-12)
+        self.assertEqual(len(numpy.unique(alike[0, 0])), 4)
         wide = numpy.pad(found["green"], ((0, 0), (2, 2)), "edge")
         numpy.testing.assert_array_equal(found["five"], numpy.sort(numpy.lib.stride_tricks.sliding_window_view(wide, 5, 1), -1))
 

@@ -186,6 +186,24 @@ Val Expressions::evalDraw(const dsl::DrawExpr &draw) {
   Restore<bool> scope(draws.perSample, draws.perSample || axes.size() < named.size());
   if (axes.empty())
     return drawOnce(draw, args);
+  // A small tensor is made element by element, each with draws of its own: its axes are named with
+  // those of the elements around.
+  for (const SmallTensor &small : smallTensors)
+    for (const Val::GridAxis &axis : small.grid) {
+      if (small.depth != regions.size() || regions.empty())
+        continue;
+      auto own = llvm::find(axes, axis.name);
+      if (own == axes.end())
+        fail(draw.range,
+             "`per` leaves out axis " + quote(axis.name) + ", over which the inner `map` runs",
+             "name it, or draw outside of the inner `map`: `let d = draw ...`");
+      if (find(regions.back()->domain, axis.name))
+        continue; // a window's, whose neighbours are named like the elements
+      places.erase(places.begin() + (own - axes.begin()));
+      axes.erase(own);
+    }
+  if (axes.empty())
+    return drawOnce(draw, args);
 
   // One draw per element, numbered by its logical place.
   auto linear = [&](ElementRegion &region) {
@@ -194,6 +212,12 @@ Val Expressions::evalDraw(const dsl::DrawExpr &draw) {
       size_t k = 0;
       while (k < region.domain.size() && region.domain[k].axis.name != axes[i])
         ++k;
+      const bool isOuter =
+          llvm::any_of(llvm::ArrayRef(regions).drop_back(), [&](ElementRegion *outer) {
+            return find(outer->domain, axes[i]) != nullptr;
+          });
+      if (k == region.domain.size() && isOuter)
+        throw OuterElement();
       if (k == region.domain.size())
         fail(places[i], "`per` names axis " + quote(axes[i]) + ", over which nothing runs here",
              "the elements run over " + axisList(region.domain));

@@ -87,6 +87,12 @@ private:
   Val stackAlong(const std::vector<Val> &parts, const std::string &axis, dsl::SourceRange range);
   /// Maps over the elements of a window, or a few made from an element, one by one.
   Val mapSmall(const dsl::MapExpr &map, std::vector<Val> values, bool isInner);
+  /// Tensors that are being made of one element, and in how many bodies.
+  struct SmallTensor {
+    std::vector<Val::GridAxis> grid;
+    size_t depth = 0;
+  };
+  std::vector<SmallTensor> smallTensors;
   Val together(const std::vector<Val> &forms, const std::vector<Val::GridAxis> &grid,
                dsl::SourceRange range);
   void takeOneType(std::vector<Val> &parts, dsl::SourceRange range);

@@ -2,6 +2,7 @@
 //
 // `map`.
 #include "compiler/Import/Expressions/Expressions.h"
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace penstock::importer;
@@ -76,6 +77,8 @@ Val Expressions::mapSmall(const dsl::MapExpr &map, std::vector<Val> values, bool
   for (const dsl::Bind &binder : map.binds)
     names.hide(binder.name.text);
   std::vector<Val> forms;
+  smallTensors.push_back({out.grid, regions.size()});
+  auto leave = llvm::make_scope_exit([&]() { smallTensors.pop_back(); });
   forEachPlace(out.grid, [&](llvm::ArrayRef<int64_t> at) {
     for (size_t i = 0; i < values.size(); ++i) {
       const Val &value = values[i];
