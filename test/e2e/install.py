@@ -45,7 +45,7 @@ class Installed(unittest.TestCase):
         cls.addClassCleanup(shutil.rmtree, first, ignore_errors=True)
         subprocess.run(["cmake", "--install", build, "--prefix", os.path.join(first, "p")], check=True, stdout=subprocess.DEVNULL)
         cls.prefix = shutil.move(os.path.join(first, "p"), os.path.join(cls.folder, "prefix"))
-        cls.environment = {name: value for name, value in os.environ.items() if name != "LD_LIBRARY_PATH"}
+        cls.environment = {name: value for name, value in os.environ.items() if name not in ("LD_LIBRARY_PATH", "PENSTOCK_LIBRARY", "PENSTOCK_TOOL", "PENSTOCK_VIDEO_MODULE")}
         cls.environment["XDG_CACHE_HOME"] = os.path.join(cls.folder, "cache")
 
     def at(self, *names):
