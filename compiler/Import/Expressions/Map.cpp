@@ -110,6 +110,11 @@ Val Expressions::mapSmall(const dsl::MapExpr &map, std::vector<Val> values, bool
 Val Expressions::together(const std::vector<Val> &forms, const std::vector<Val::GridAxis> &grid,
                           dsl::SourceRange range) {
   Val out = forms.front();
+  for (const Val &form : forms)
+    if (form.kind != out.kind || form.names != out.names || form.grid != out.grid)
+      fail(range,
+           "this is " + show(out) + " at one place of the `map`, and " + show(form) + " at another",
+           "make tensors of one size at all places, with 0 for what some of them lack");
   if (out.is(Kind::Record)) {
     for (size_t field = 0; field < out.parts.size(); ++field) {
       std::vector<Val> column;
