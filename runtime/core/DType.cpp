@@ -15,4 +15,16 @@ const char *nameOf(plan::DType type) {
   return plan::EnumNameDType(type);
 }
 
+bool isFloat(plan::DType type) {
+  using plan::DType;
+  return type == DType::f16 || type == DType::bf16 || type == DType::f32 || type == DType::f64;
+}
+
+std::string textOf(plan::DType type, std::span<const int64_t> extents) {
+  std::string text = nameOf(type);
+  for (size_t axis = 0; axis < extents.size(); ++axis)
+    text += (axis ? ", " : "[") + std::to_string(extents[axis]);
+  return extents.empty() ? text : text + "]";
+}
+
 } // namespace penstock::runtime

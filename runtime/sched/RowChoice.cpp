@@ -2,6 +2,7 @@
 #include "runtime/sched/RowChoice.h"
 
 #include "runtime/abi/message.h"
+#include "runtime/core/DType.h"
 #include "runtime/sched/RowHeaders.h"
 #include "runtime/sched/Workers.h"
 
@@ -17,10 +18,7 @@ namespace {
 
 /// Returns whether a field is a number of floats, and no extent.
 bool isFloatColumn(const plan::PlanT &tree, const plan::FieldSlotT &field) {
-  using plan::DType;
-  const DType type = tree.sources[0]->columns[size_t(field.column)]->type;
-  return field.axis < 0 &&
-         (type == DType::f16 || type == DType::bf16 || type == DType::f32 || type == DType::f64);
+  return field.axis < 0 && isFloat(tree.sources[0]->columns[size_t(field.column)]->type);
 }
 
 /// Runs the plan's kernel for one row after the other.

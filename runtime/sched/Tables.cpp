@@ -81,13 +81,6 @@ Result<std::unique_ptr<Source>> openFolder(const plan::SourceT &source, const Ar
   return std::unique_ptr<Source>(std::move(*opened));
 }
 
-std::string shapeText(plan::DType type, const std::vector<int64_t> &dims) {
-  std::string text = nameOf(type);
-  for (size_t axis = 0; axis < dims.size(); ++axis)
-    text += (axis ? ", " : "[") + std::to_string(dims[axis]);
-  return dims.empty() ? text : text + "]";
-}
-
 /// Binds a column to the caller's memory; refuses other types and shapes than those compiled for.
 Status useMemory(const MemoryColumn &memory, const plan::SourceT &source, RawColumn &column) {
   auto refuse = [&](const std::string &what) {
@@ -100,8 +93,8 @@ Status useMemory(const MemoryColumn &memory, const plan::SourceT &source, RawCol
     return refuse("has no axis of rows");
   const std::vector<int64_t> dims(memory.extents.begin() + 1, memory.extents.end());
   if (dims != column.dims)
-    return refuse("has rows of " + shapeText(memory.type, dims) + ", the pipeline expects " +
-                  shapeText(column.type, column.dims));
+    return refuse("has rows of " + textOf(memory.type, dims) + ", the pipeline expects " +
+                  textOf(column.type, column.dims));
   int64_t bytes = sizeOf(memory.type);
   for (int64_t extent : memory.extents)
     if (extent < 0 || __builtin_mul_overflow(bytes, extent, &bytes))

@@ -52,10 +52,6 @@ Limits limitsOf(DType type) {
   }
 }
 
-bool isFloat(DType type) {
-  return type == DType::f16 || type == DType::bf16 || type == DType::f32 || type == DType::f64;
-}
-
 /// Copies a tensor of any strides to C order.
 void copyStrided(const uint8_t *from, std::span<const int64_t> extents, const int64_t *strides,
                  int64_t element, uint8_t *&to) {
@@ -71,13 +67,6 @@ void copyStrided(const uint8_t *from, std::span<const int64_t> extents, const in
   }
   for (int64_t i = 0; i < extents[0]; ++i)
     copyStrided(from + i * strides[0], extents.subspan(1), strides + 1, element, to);
-}
-
-std::string textOf(DType type, std::span<const int64_t> extents) {
-  std::string text = nameOf(type);
-  for (size_t axis = 0; axis < extents.size(); ++axis)
-    text += (axis ? ", " : "[") + std::to_string(extents[axis]);
-  return extents.empty() ? text : text + "]";
 }
 
 } // namespace
@@ -167,8 +156,8 @@ template <typename Number> static bool convert(DType type, Number value, uint8_t
   }
 }
 
-static std::string textOf(int64_t value) { return std::to_string(value); }
-static std::string textOf(double value) { return "the float " + shortestText(value); }
+static std::string shown(int64_t value) { return std::to_string(value); }
+static std::string shown(double value) { return "the float " + shortestText(value); }
 
 template <typename Number> Status ExternalRow::setScalar(size_t column, Number value) {
   const ColumnInfo &info = (*table)[column];
@@ -176,7 +165,7 @@ template <typename Number> Status ExternalRow::setScalar(size_t column, Number v
   if (!info.isScalar())
     return wrong(column, "a number");
   if (!convert(info.type, value, memory))
-    return wrong(column, textOf(value));
+    return wrong(column, shown(value));
   fields[column].kind = Kind::Scalar;
   fields[column].scalar = loadScalar(info.type, memory);
   return {};
@@ -329,8 +318,8 @@ Status ExternalRow::setList(size_t column, DType type, std::span<const int64_t> 
                                     : convert(wanted, value, to);
     if (!fits) {
       field.kind = Kind::None;
-      return wrong(column, "a list with " + (isFloat(type) ? textOf(std::bit_cast<double>(value))
-                                                           : textOf(value)));
+      return wrong(column, "a list with " + (isFloat(type) ? shown(std::bit_cast<double>(value))
+                                                           : shown(value)));
     }
   }
   return {};

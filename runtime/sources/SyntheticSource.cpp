@@ -20,10 +20,6 @@ namespace {
 // Larger rows are a mistake sooner than a wish.
 constexpr int64_t maxRowBytes = int64_t(1) << 32;
 
-bool isFloat(DType type) {
-  return type == DType::f16 || type == DType::bf16 || type == DType::f32 || type == DType::f64;
-}
-
 /// f32 bits to the nearest f16, halves to even; for finite values.
 uint16_t narrowToHalf(double value) {
   double magnitude = std::fabs(value);
