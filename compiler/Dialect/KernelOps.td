@@ -237,7 +237,8 @@ def Pipe_SetEntryOp : Pipe_Op<"set_entry", [Pipe_OfClass<"other">]> {
   let description = [{
     In a `rows`, `select` or `setup` kernel: stores a computed scalar. In a pipeline
     after the split: the runtime fills the entry with a parameter, a scalar
-    field or a probed header value before setup runs.
+    field or a probed header value before setup runs; with `of_rows`, where rows are chosen, and for
+    no sample.
 
     Example: `pipe.set_entry 12, %h : i64`
   }];
