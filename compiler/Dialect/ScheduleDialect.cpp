@@ -74,6 +74,17 @@ LoopsAttr penstock::pipe::copyLoopsOf(OpOperand &operand) {
   return one(operand.getOwner(), "copies", operand.getOperandNumber());
 }
 
+bool penstock::pipe::storesParts(Operation *op) {
+  if (!llvm::isa<ConcatOp, StackOp>(op))
+    return false;
+  LoopsAttr loops = loopsOf(op->getOpResult(0));
+  if (!loops || loops.getLanes() == 1)
+    return false;
+  if (auto stack = llvm::dyn_cast<StackOp>(op))
+    return loops.getUnroll() != stack.getAxisAttr() && loops.getAlong() != stack.getAxisAttr();
+  return loops.getUnroll() != llvm::cast<ConcatOp>(op).getAxisAttr();
+}
+
 void penstock::pipe::setLoops(Operation *op, StringRef name, ArrayRef<Attribute> loops) {
   Builder builder(op->getContext());
   SmallVector<Attribute> all(llvm::map_range(

@@ -33,9 +33,12 @@ inline bool isAxis(mlir::StringAttr name, const Axis &axis) {
 /// The attribute `loops` of an op speaks of results, one of an array for each, or of its only one;
 /// null where there is none.
 LoopsAttr loopsOf(mlir::OpResult result);
-/// The attribute `copies` of what stores its operands elsewhere (`pipe.return`, `pipe.concat`)
+/// The attribute `copies` of what stores its operands elsewhere (`pipe.return`, a concat, a stack)
 /// speaks of those that are stored already.
 LoopsAttr copyLoopsOf(mlir::OpOperand &operand);
+/// Whether loops store the parts of a concat or a stack one after the other: they do where vectors
+/// hold elements of one part, and each row does not go through all parts.
+bool storesParts(mlir::Operation *op);
 void setLoops(mlir::Operation *op, llvm::StringRef name, llvm::ArrayRef<mlir::Attribute> loops);
 
 /// `loops` and `copies` inside of a kernel name axes that are there.

@@ -6,6 +6,7 @@
 // through in the order in which they become code, since what an element costs depends on what is
 // stored by then.
 #include "compiler/Schedules/LoopPlan.h"
+#include "compiler/Analysis/MergedAxes.h"
 #include "compiler/Analysis/WindowMargins.h"
 #include "compiler/Dialect/RowStreams.h"
 #include "compiler/Schedules/ReductionPlan.h"
@@ -207,10 +208,14 @@ void LoopPlanner::copy(OpOperand &operand) {
         operand.getOperandNumber(), loopsFor(operand.get(), {}));
 }
 
-/// Plans the parts of a concat one by one, but for rows.
 void LoopPlanner::storeParts(Value tensor) {
-  auto op = tensor.getDefiningOp<ConcatOp>();
-  if (!op || stored.inMemory.contains(tensor) || tensorOf(tensor).axisIndex(op.getAxis()) == 0)
+  Operation *op = tensor.getDefiningOp();
+  if (!op || stored.inMemory.contains(tensor))
+    return;
+  if (auto view = llvm::dyn_cast<ViewOp>(op);
+      view && penstock::analysis::isMerge(view) && !stored.inMemory.contains(view.getInput()))
+    return store(view.getInput());
+  if (!penstock::pipe::storesParts(op))
     return;
   for (OpOperand &part : op->getOpOperands())
     if (isTensor(part.get()))

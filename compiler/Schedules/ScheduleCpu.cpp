@@ -3,6 +3,7 @@
 // How wide lanes are, rings, streaming.
 #include "compiler/Dialect/RowStreams.h"
 #include "compiler/Lane/Features.h"
+#include "compiler/Schedules/Concats.h"
 #include "compiler/Schedules/ConvertInputs.h"
 #include "compiler/Schedules/GatherPlaces.h"
 #include "compiler/Schedules/LoopPlan.h"
@@ -12,6 +13,7 @@
 #include "compiler/Schedules/SeparateReductions.h"
 #include "compiler/Schedules/SeparateWindows.h"
 #include "compiler/Schedules/SharedTerms.h"
+#include "compiler/Schedules/SplitAxes.h"
 #include "compiler/Schedules/Stored.h"
 #include "compiler/Schedules/TransposeInputs.h"
 
@@ -203,6 +205,10 @@ struct ScheduleCpuPass : penstock::schedules::impl::ScheduleCpuBase<ScheduleCpuP
     if (auto dense = denseTensors(kernel, getOperation()); !dense.empty())
       chosen.set("dense", builder.getDenseI64ArrayAttr(dense));
     kernel.setScheduleAttr(chosen.getDictionary(&getContext()));
+    if (kernel.getKind() == "pixels")
+      for (MapOp split : splitAxes(kernel))
+        addRemark(split, "schedule-cpu",
+                  "is made with an axis for each digit of its places: lanes lie side by side");
     for (ReduceOp rows : separateReductions(kernel)) {
       addRemark(rows, "schedule-cpu",
                 "is computed first, for whole columns: pieces side by side share it");
@@ -221,6 +227,10 @@ struct ScheduleCpuPass : penstock::schedules::impl::ScheduleCpuBase<ScheduleCpuP
       store(*converted, "scratch",
             "is computed once and stored in scratch memory: a window takes many neighbours of "
             "each element so");
+    for (ConcatOp joined : concatsAlongLanes(kernel))
+      store(*joined, "scratch",
+            "is computed once and stored in scratch memory, part by part: a vector would hold "
+            "elements of two parts");
     for (MapOp places : splitGatherPlaces(kernel))
       store(*places, "scratch",
             "is computed once and stored in scratch memory: many elements are read there");

@@ -45,6 +45,13 @@ static size_t lengthOf(Operation *op) {
   return map ? map.getBody().front().getOperations().size() : 1;
 }
 
+/// Returns the block in which `op` runs for each sample: what reads values of the sample in a batch
+/// runs as if it stood in front of it.
+static Block *sampleBlockOf(Operation *op) {
+  Operation *parent = op->getParentOp();
+  return llvm::isa_and_present<BatchOp>(parent) ? parent->getBlock() : op->getBlock();
+}
+
 /// Returns the reason that `producer` is not joined with `user`; empty if it is.
 static StringRef refusal(Operation *producer, Operation *user) {
   if (producer->getBlock() != user->getBlock())
@@ -163,7 +170,8 @@ struct LoadOfPoint : OpRewritePattern<LoadOp> {
   LogicalResult matchAndRewrite(LoadOp load, PatternRewriter &rewriter) const override {
     Operation *producer = load.getTensor().getDefiningOp();
     auto user = llvm::dyn_cast<MapOp>(load->getParentOp());
-    if (!producer || !isPoint(producer) || !user || producer->getBlock() != user->getBlock())
+    if (!producer || !isPoint(producer) || !user ||
+        (producer->getBlock() != user->getBlock() && producer->getBlock() != sampleBlockOf(user)))
       return rewriter.notifyMatchFailure(load, "it reads no pointwise op beside its map");
     if (!producer->hasOneUse() || lengthOf(producer) > mostCopied)
       return rewriter.notifyMatchFailure(load, "others read that, or it is long");

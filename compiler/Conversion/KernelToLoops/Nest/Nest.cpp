@@ -28,21 +28,6 @@ static constexpr double factorBound = 65536;
 
 //===--- nests of loops, for each case of what is decided once -----------------------===//
 
-/// Stores a concat part by part, so that no vector holds elements of two.
-static void storeParts(const Site &site, ConcatOp op, const Buffer &to, Value low, Value high) {
-  auto [ctx, b, l, m] = site.parts();
-  const int64_t axis = typeOf(op.getResult()).axisIndex(op.getAxis());
-  Value at = l.i64(0);
-  for (OpOperand &operand : op->getOpOperands().take_front(op.getInputs().size())) {
-    Value input = operand.get();
-    Buffer part = to;
-    part.streaming = false;
-    part.pointer = m.address(to.pointer, l.mul(at, to.strides[axis]));
-    storeTensor(site, input, part, shapeOf(site, operand), low, high);
-    at = l.add(at, extent(site, input, axis));
-  }
-}
-
 /// A parameter may be any number, so whatever it is a factor of may be NaN, which is looked for
 /// wherever it is stored. The loops are written for bounded numbers, and again for the others.
 static void storeWithBoundedFactors(const Site &site, ArrayRef<Stored> all, LoopShape shape,
@@ -97,11 +82,8 @@ void penstock::conversion::storeTogether(const Site &site, ArrayRef<Stored> all,
       one.m.store(stored.to, {}, emit(one, stored.tensor, {}));
     return;
   }
-  auto joined = all.front().tensor.getDefiningOp<ConcatOp>();
-  // `low` and `high` count along axis 0, over all parts.
-  if (joined && !areSeveral && all.front().axes().axisIndex(joined.getAxis()) != 0 &&
-      shape.lanes > 1)
-    return storeParts(site, joined, all.front().to, low, high);
+  if (!areSeveral && shape.lanes > 1 && storeInParts(site, all.front(), low, high))
+    return;
   llvm::SetVector<Operation *> choices;
   Seen seen;
   for (const Stored &stored : all)

@@ -46,6 +46,9 @@ void storeTensor(const Site &site, mlir::Value tensor, const Buffer &to, LoopSha
 /// what they read.
 void storeTogether(const Site &site, llvm::ArrayRef<Stored> all, LoopShape shape, mlir::Value low,
                    mlir::Value high);
+/// Stores a concat, a stack or a merge by the loops of what it is made of (Parts.cpp); false where
+/// it has loops of its own.
+bool storeInParts(const Site &site, const Stored &stored, mlir::Value low, mlir::Value high);
 void storeRow(const Site &site, llvm::ArrayRef<Stored> all, const LoopShape &shape,
               llvm::ArrayRef<Index> at, mlir::Value low, mlir::Value high);
 void storeLanes(const Site &site, llvm::ArrayRef<Stored> all, const LoopShape &shape,

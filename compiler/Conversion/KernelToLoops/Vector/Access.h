@@ -7,6 +7,18 @@
 
 namespace penstock::conversion {
 
+/// On a load of numbers from what was stored before the loops at hand.
+constexpr llvm::StringLiteral completeLoad("pipe.complete");
+
+/// Returns the type of elements in memory.
+inline mlir::Type inMemory(const Lanes &l, mlir::Type element) {
+  return element.isSignlessInteger(1) ? l.b.getI8Type() : registerType(element);
+}
+
+/// What bits in memory mean; `wide` are those of up to 4 bytes as i32, extended with zeros.
+LaneValue loaded(const Lanes &l, const Buffer &buffer, mlir::Value bits);
+LaneValue loadedWide(const Lanes &l, const Buffer &buffer, mlir::Value wide);
+
 /// Where the lanes of an access lie.
 struct Access {
   mlir::Value base;                 // bytes of lane 0
@@ -30,5 +42,13 @@ int64_t offsetOf(const Index &index, int64_t lane);
 /// Returns whether lanes that go through two axes take turns among runs of some elements: those of
 /// one turn lie side by side.
 bool areRuns(const Lanes &l, const Index &apart, int64_t size);
+
+using AddressOf = llvm::function_ref<mlir::Value(int64_t lane)>;
+/// Lanes that lie anywhere, one by one.
+mlir::Value gatherEach(const Memory &m, mlir::Type type, AddressOf addressOf, bool constant);
+/// The same, `phase` bytes behind these addresses.
+LaneValue gather(const Memory &m, const Buffer &buffer, AddressOf addressOf, int64_t phase);
+LaneValue gatherOffsets(const Memory &m, const Buffer &buffer, llvm::ArrayRef<Index> at,
+                        const Access &access);
 
 } // namespace penstock::conversion

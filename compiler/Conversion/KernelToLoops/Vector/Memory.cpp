@@ -54,9 +54,6 @@ Value Memory::shuffle(Value a, Value b, ArrayRef<int64_t> mask) const {
   return l.b.create<vector::ShuffleOp>(l.loc, widen(a), widen(b), moved);
 }
 
-/// On a load of numbers from what was stored before the loops at hand.
-static constexpr llvm::StringLiteral isComplete("pipe.complete");
-
 static Value fromMemory(const Lanes &l, Value value, const Buffer &buffer) {
   Type element = buffer.element;
   if (element.isSignlessInteger(1))
@@ -65,20 +62,21 @@ static Value fromMemory(const Lanes &l, Value value, const Buffer &buffer) {
                                                                   : value;
 }
 
-/// The load that all numbers of an index are, one for each lane, of an input made wider or of what
-/// the kernel has stored; null for others.
-static LLVM::LoadOp loadBehind(ArrayRef<Index> at) {
-  const Index *moving = nullptr;
-  for (const Index &index : at) {
-    if (!index.uniform() && moving)
-      return {};
-    moving = index.uniform() ? moving : &index;
-  }
-  Operation *numbers = moving && moving->vector ? moving->vector.getDefiningOp() : nullptr;
-  if (auto widened = llvm::dyn_cast_if_present<arith::ExtUIOp>(numbers))
-    numbers = widened.getIn().getDefiningOp();
-  auto load = llvm::dyn_cast_if_present<LLVM::LoadOp>(numbers);
-  return load && (load.getInvariant() || load->hasAttr(isComplete)) ? load : nullptr;
+LaneValue penstock::conversion::loaded(const Lanes &l, const Buffer &buffer, Value bits) {
+  return l.wrap(fromMemory(l, bits, buffer), buffer.element);
+}
+
+LaneValue penstock::conversion::loadedWide(const Lanes &l, const Buffer &buffer, Value wide) {
+  const int64_t size = scalarBytes(buffer.element);
+  Type type = l.like(wide, inMemory(l, buffer.element));
+  Value bits = wide;
+  if (size < 4)
+    bits = l.b.create<arith::TruncIOp>(l.loc, l.like(wide, l.b.getIntegerType(8 * size)), wide);
+  if (bits.getType() != type)
+    bits = l.b.create<arith::BitcastOp>(l.loc, type, bits);
+  LaneValue value = loaded(l, buffer, bits);
+  value.wide = isUnsigned(buffer.element) && size < 4 ? wide : Value();
+  return value;
 }
 
 /// A distance known when running only: forwards and backwards (a flip) are
@@ -116,71 +114,55 @@ static Value loadEitherWay(const Memory &m, const Buffer &buffer, ArrayRef<Index
   return choose(0);
 }
 
-/// Lanes that lie anywhere.
-static Value loadAtOffsets(const Memory &m, const Buffer &buffer, ArrayRef<Index> at,
-                           const Access &access,
-                           llvm::function_ref<Value(llvm::function_ref<Value(int64_t)>)> gather) {
-  const Lanes &l = m.l;
-  Value start = m.address(buffer.pointer, l.add(access.base, l.i64(access.phase)));
-  // Taking numbers out of a vector costs as much as inserting what they lead to: they are loaded
-  // once more.
-  if (LLVM::LoadOp numbers = m.live ? nullptr : loadBehind(at)) {
-    auto type = llvm::cast<VectorType>(numbers.getType());
-    const int64_t bytes = type.getElementTypeBitWidth() / 8;
-    const size_t axis = static_cast<size_t>(
-        llvm::find_if(at, [](const Index &index) { return !index.uniform(); }) - at.begin());
-    return gather([&](int64_t lane) {
-      Value number =
-          m.loadPlain(type.getElementType(), m.address(numbers.getAddr(), l.i64(lane * bytes)),
-                      numbers.getInvariant());
-      if (bytes < 8)
-        number = l.b.create<arith::ExtUIOp>(l.loc, l.b.getI64Type(), number);
-      return m.address(start, l.mul(number, buffer.strides[axis]));
-    });
-  }
-  return gather([&](int64_t lane) {
-    return m.address(start, l.b.create<vector::ExtractOp>(l.loc, access.offsets, lane));
-  });
+/// Elements that are repeated and lie a step apart, such as those of pixels: each is loaded once.
+/// Null where lanes go through memory in another way.
+static Value loadRepeated(const Memory &m, const Buffer &buffer, Type type, const Access &access,
+                          bool mayEnd) {
+  const Index &apart = access.pieces;
+  const int64_t count = m.l.lanes / apart.period;
+  if (apart.inner != 0 || access.turns || count < 2)
+    return {};
+  Memory fewer = m;
+  fewer.l.lanes = count;
+  Value each =
+      fewer.loadStrided(type, scalarBytes(buffer.element), m.address(buffer.pointer, access.base),
+                        apart.stride, access.phase, buffer.constant, mayEnd, buffer.roomy);
+  if (!each)
+    return {};
+  SmallVector<int64_t> order(m.l.lanes);
+  for (int64_t lane = 0; lane < m.l.lanes; ++lane)
+    order[lane] = lane / apart.period;
+  return m.shuffle(each, each, order);
 }
 
 LaneValue Memory::load(const Buffer &buffer, ArrayRef<Index> at) const {
   const int64_t size = scalarBytes(buffer.element);
-  Type memoryType =
-      buffer.element.isSignlessInteger(1) ? l.b.getI8Type() : registerType(buffer.element);
+  Type memoryType = inMemory(l, buffer.element);
   Access access = accessOf(l, *this, buffer, at, /*takesTurns=*/true);
-  auto finish = [&](Value value) { return l.wrap(fromMemory(l, value, buffer), buffer.element); };
+  auto finish = [&](Value value) { return loaded(l, buffer, value); };
   const bool noSign = isUnsigned(buffer.element) && size < 4;
-  auto narrowed = [&](Value wide) {
-    Value bits = wide;
-    if (size < 4)
-      bits = l.b.create<arith::TruncIOp>(l.loc, l.like(wide, l.b.getIntegerType(8 * size)), wide);
-    if (bits.getType() != l.like(wide, memoryType))
-      bits = l.b.create<arith::BitcastOp>(l.loc, l.like(wide, memoryType), bits);
-    LaneValue value = finish(bits);
-    value.wide = noSign ? wide : Value();
-    return value;
-  };
   if (access.laneBytes && (*access.laneBytes == 0 || l.lanes == 1)) {
     Value bytes = l.add(access.base, l.i64(access.phase));
     return finish(loadPlain(memoryType, address(buffer.pointer, bytes), buffer.constant));
   }
-  if (access.pieces.period && l.lanes > 1)
+  // Behind what the kernel has written into an output, there may be nothing.
+  const bool mayEnd = !access.fromStart || !(buffer.constant || buffer.roomy);
+  if (access.pieces.period && l.lanes > 1) {
+    if (Value repeated = loadRepeated(*this, buffer, memoryType, access, mayEnd))
+      return finish(repeated);
     return finish(loadPieces(memoryType,
                              address(buffer.pointer, l.add(access.base, l.i64(access.phase))),
                              access.pieces, access.turns, buffer.constant));
+  }
   auto vectorType = VectorType::get({l.lanes}, memoryType);
   auto gather = [&](llvm::function_ref<Value(int64_t)> addressOf) {
-    Value result = l.b.create<arith::ConstantOp>(l.loc, l.b.getZeroAttr(vectorType));
-    for (int64_t lane = 0; lane < l.lanes; ++lane)
-      result = l.b.create<vector::InsertOp>(
-          l.loc, loadPlain(memoryType, addressOf(lane), buffer.constant), result, lane);
-    return result;
+    return gatherEach(*this, memoryType, addressOf, buffer.constant);
   };
   // Offsets computed lane by lane are clamped already.
   if (live && !access.offsets) {
     if (access.laneBytes)
       if (Value wide = loadWindows(buffer, access.base, size, *access.laneBytes, access.phase))
-        return narrowed(wide);
+        return loadedWide(l, buffer, wide);
     Value start = address(buffer.pointer, l.add(access.base, l.i64(access.phase)));
     Value apart = access.laneBytes ? l.i64(*access.laneBytes) : access.runtimeBytes;
     Value all = gather([&](int64_t lane) {
@@ -190,7 +172,7 @@ LaneValue Memory::load(const Buffer &buffer, ArrayRef<Index> at) const {
                          l.b.create<arith::ConstantOp>(l.loc, l.b.getZeroAttr(vectorType))));
   }
   if (access.offsets)
-    return finish(loadAtOffsets(*this, buffer, at, access, gather));
+    return gatherOffsets(*this, buffer, at, access);
   if (access.laneBytes) {
     // Interleaved numbers are mostly widened; what is not needed of both forms
     // goes away.
@@ -199,12 +181,10 @@ LaneValue Memory::load(const Buffer &buffer, ArrayRef<Index> at) const {
         std::abs(*access.laneBytes) <= 4 * size)
       wide = loadWindows(buffer, access.base, size, *access.laneBytes, access.phase);
     Value start = address(buffer.pointer, access.base);
-    // Behind what the kernel has written into an output, there may be nothing.
-    const bool mayEnd = !access.fromStart || !(buffer.constant || buffer.roomy);
     if (Value v = loadStrided(memoryType, size, start, *access.laneBytes, access.phase,
                               buffer.constant, mayEnd, buffer.roomy)) {
       if (auto load = v.getDefiningOp<LLVM::LoadOp>(); load && buffer.written)
-        load->setAttr(isComplete, l.b.getUnitAttr());
+        load->setAttr(completeLoad, l.b.getUnitAttr());
       LaneValue value = finish(v);
       value.wide = wide;
       if (Value pixels = access.fromStart ? loadPixels(buffer, at, access.base) : Value()) {
@@ -213,9 +193,10 @@ LaneValue Memory::load(const Buffer &buffer, ArrayRef<Index> at) const {
       }
       return value;
     }
-    return finish(gather([&](int64_t lane) {
-      return address(start, l.i64(lane * *access.laneBytes + access.phase));
-    }));
+    return penstock::conversion::gather(
+        *this, buffer,
+        [&](int64_t lane) { return address(start, l.i64(lane * *access.laneBytes)); },
+        access.phase);
   }
   return finish(loadEitherWay(*this, buffer, at, access, vectorType, gather));
 }
