@@ -83,9 +83,8 @@ bool Splitting::collect(Value number, Digits digits) {
 bool Splitting::findCuts(int64_t axis) {
   const int64_t extent = type.getAxes()[axis].extent;
   cuts[axis] = {1, extent};
-  bool found = extent > 1 && collect(placeOf(axis), {axis, 1, extent}) && cuts[axis].size() > 2;
-  for (auto cut = cuts[axis].begin(); found && std::next(cut) != cuts[axis].end(); ++cut)
-    found = *std::next(cut) % *cut == 0;
+  const bool found =
+      extent > 1 && collect(placeOf(axis), {axis, 1, extent}) && cuts[axis].size() > 2;
   if (!found) {
     cuts[axis].clear();
     quotients.remove_if([&](const auto &entry) { return entry.second.axis == axis; });
@@ -169,7 +168,7 @@ MapOp Splitting::run() {
   NamedTensorType split = type.withAxes(axes);
   AffineMap order = penstock::analysis::mergeOf(split, type);
   if (!order)
-    return {};
+    return {}; // the digits of two quotients overlap
   SmallVector<Value> inputs(llvm::map_range(op.getInputs(), [&](Value x) { return inputOf(x); }));
   OpBuilder b(op);
   auto made = b.create<MapOp>(op.getLoc(), split, inputs, ValueRange());

@@ -46,6 +46,12 @@ mlir::Value Arithmetic::demandF64(const Val &value, dsl::SourceRange range,
                                   const std::string &what) {
   if (value.is(Kind::Poison))
     throw Abort{};
+  if (value.is(Kind::Tensor) && regions.size()) {
+    Val element = value;
+    element.kind = Kind::Number;
+    element.ir = elementHere(value.ir, range);
+    return demandF64(element, range, what);
+  }
   std::optional<Val> converted =
       value.is(Kind::Number) ? convert(value, base.getF64Type()) : std::nullopt;
   if (!converted && value.is(Kind::Number))
