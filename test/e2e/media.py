@@ -234,6 +234,17 @@ class Numbers(MediaTest):
         self.assertIn("2.bin: the file has -1 bytes behind what is skipped", said)
         said = self.reasons([good, good[:-1]], "decode(f32[k = 2, f = 4])")
         self.assertIn("1.bin: the file has 31 bytes, and the type takes 32", said)
+        with open(os.path.join(self.folder, "rows.csv"), "w") as file:
+            file.write("k,path\n2,0.bin\n-5,0.bin\n4611686018427387904,0.bin\n")
+        self.files([good])
+        path = self.write("""pipeline test(list: path, root: path) with on_error = substitute(100%) {
+  for row in csv(list, root, path = bytes, k = i64)
+  let x = row.path |> decode(f32[k = row.k, f = 4])
+  batch 1 per rank last drop { output y: f32[n, f] = max(x over [k]) }
+}""")
+        said = self.run_tool("run", path, "--set", f"list={self.folder}/rows.csv", "--set", f"root={self.data}").stderr
+        for count in (-5, 4611686018427387904):
+            self.assertIn(f"axis `k` cannot have {count} elements", said)
 
     def test_mistakes_are_told_at_their_place(self):
         for decode, column, message in (

@@ -658,7 +658,7 @@ hint: its fields are x""")
                               ({"memory_budget": 2 ** 64 + 10 ** 9}, "memory_budget is"), ({"device": 2 ** 32}, "device is"),
                               ({"seed": 2 ** 64 - 1}, "seed is 18446744073709551615; it is -9223372036854775808 to"),
                               ({"on_error": float("nan")}, "on_error is a share"), ({"on_error": -0.5}, "on_error is a share"),
-                              ({"on_error": "5%"}, "on_error is a share")):
+                              ({"on_error": "500%"}, "on_error is a share"), ({"on_error": "five%"}, "on_error is a share")):
             with self.assertRaisesRegex(ValueError, said):
                 numbers(**options)
         with self.assertRaisesRegex(TypeError, "threads is an integer, not 2.5"):
@@ -791,7 +791,7 @@ pipeline files(root: path) {
   batch 4 per rank last keep { output x: u8[n, h = 4, w = 4, c] = row.data |> decode(rgb) }
 }
 """
-            with penstock.load(text, root=folder, on_error=0.5, cache="") as loader:
+            with penstock.load(text, root=folder, on_error="50%", cache="") as loader:
                 list(map(len, loader))
                 bad, = loader.bad_samples()
                 self.assertEqual((bad.position, bad.row, bad.name), (7, 7, "class/07.ppm"))

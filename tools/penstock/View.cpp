@@ -71,9 +71,8 @@ static int run(const ViewState &state) {
       tiles.push_back({*picture, captionOf(raw, position, captionColumns(picture->width))});
   }
   if (tiles.empty()) {
-    std::fputs("penstock: error: no output is an image (axes h and w), a spectrum (t and freq) or "
-               "a wave (t), "
-               "so there is nothing to show\n",
+    std::fputs("penstock: error: no output is an image (axes h and w, and no others than 1 or 3 "
+               "channels c), a spectrum (t and freq) or a wave (t), so there is nothing to show\n",
                stderr);
     return exitError;
   }

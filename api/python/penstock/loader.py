@@ -181,10 +181,10 @@ class Loader(_c.OfThisProcess):
             raise ValueError(f'last is "drop", "keep" or "pad", not {last!r}')
         if device != "cpu" and not hasattr(device, "__index__"):
             raise ValueError(f'device is "cpu" or the number of a GPU, not {device!r}')
-        if on_error not in (None, "fail") and not (hasattr(on_error, "__float__") and 0 <= float(on_error) <= 1):
-            raise ValueError(f'on_error is a share of the samples, 0 to 1, or "fail", not {on_error!r}')
+        share = -1.0 if on_error == "fail" else _share(on_error) if isinstance(on_error, str) else on_error
+        if on_error not in (None, "fail") and not (hasattr(share, "__float__") and 0 <= float(share) <= 1):
+            raise ValueError(f'on_error is a share of the samples, 0 to 1 or "0%" to "100%", or "fail", not {on_error!r}')
         self._asked = _Asked(rows) if rows is not None else None
-        share = -1.0 if on_error == "fail" else on_error
         given = {"epoch": epoch, "rank": rank, "world": world, "threads": threads, "ranks_here": ranks_here, "prefetch": prefetch,
                  "memory_budget": memory_budget, "device": 0 if device == "cpu" else device}
         types = dict(_c.SessionOptions._fields_, device=ctypes.c_int32)
@@ -614,6 +614,14 @@ def _bad_of(session: Any) -> tuple[Any, int]:
     found, count = ctypes.POINTER(_c.BadSample)(), ctypes.c_size_t()
     _c.library.session_bad_samples(session, byref(found), byref(count))
     return found, count.value
+
+
+def _share(text: str) -> float:
+    """The share that a percentage names, "5%" is 0.05; below 0 where a text is none."""
+    try:
+        return float(text.removesuffix("%")) / 100 if text.endswith("%") else -1.0
+    except ValueError:
+        return -1.0
 
 
 def _after(epoch: int) -> int:

@@ -269,7 +269,7 @@ bool Expressions::matchParam(const dsl::FnDecl &fn, const TypeExpr &type, const 
       {"duration", dsl::UnitKind::Duration, "`25ms`", "ms"},
       {"frequency", dsl::UnitKind::Frequency, "`16kHz`", "Hz"},
       {"angle", dsl::UnitKind::Angle, "`3deg`", "deg"},
-      {"length", dsl::UnitKind::Length, "`1.5mm`", "mm"},
+      {"length", dsl::UnitKind::Length, "`1.5m`", "m"},
       {"ratio", std::nullopt, "`1%`", nullptr}};
   for (const Quantity &quantity : quantities)
     if (wanted == quantity.type) {

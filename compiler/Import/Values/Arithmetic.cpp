@@ -132,7 +132,8 @@ void Arithmetic::warnOfQuotient(const Val &a, const Val &b, dsl::SourceRange ran
 void Arithmetic::demandSameUnit(const std::string &spelling, const Val &a, const Val &b,
                                 dsl::SourceRange range) {
   if (a.is(Kind::Number) && b.is(Kind::Number) && a.unit != b.unit)
-    fail(range, quote(spelling) + " of two quantities with different units");
+    fail(range, quote(spelling) + " of two quantities with different units: " + show(a) + " and " +
+                    show(b));
 }
 
 /// Reports products and quotients of two quantities that are no numbers.
