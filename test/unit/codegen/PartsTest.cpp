@@ -59,13 +59,13 @@ TEST_P(Parts, RowsAreJoined) {
 }
 
 TEST_P(Parts, PlanesAreStacked) {
-  const std::string scaled = "!pipe.tensor<f32[h=5, w=40]>";
-  compare("%s = pipe.map(%x) : (" + scaled + ") -> " + scaled +
+  const std::string plane = "!pipe.tensor<f32[h=5, w=40]>"; // of more than four: a loop each
+  compare("%s = pipe.map(%x) : (" + plane + ") -> " + plane +
               " {\n^bb0(%p: f32, %i: i64, %j: i64):\n%d = pipe.binary add %p, %p : f32\n"
-              "pipe.yield %d : f32\n}\n%y = pipe.stack \"k\"(%x, %s, %x) : " +
-              scaled + ", " + scaled + ", " + scaled +
-              " -> <f32[k=3, h=5, w=40]>\npipe.return %y : !pipe.tensor<f32[k=3, h=5, w=40]>\n",
-          {3, 5, 40}, [](int64_t i) { return float(i % 200 * (i / 200 == 1 ? 2 : 1)); });
+              "pipe.yield %d : f32\n}\n%y = pipe.stack \"k\"(%x, %s, %x, %s, %x) : " +
+              plane + ", " + plane + ", " + plane + ", " + plane + ", " + plane +
+              " -> <f32[k=5, h=5, w=40]>\npipe.return %y : !pipe.tensor<f32[k=5, h=5, w=40]>\n",
+          {5, 5, 40}, [](int64_t i) { return float(i % 200 * (i / 200 % 2 ? 2 : 1)); });
 }
 
 TEST_P(Parts, PlacesAreTakenApart) {
