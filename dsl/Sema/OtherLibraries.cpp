@@ -80,6 +80,8 @@ constexpr OtherName names[] = {
     {"cvtcolor", "", "`decode(rgb)` gives red, green, blue, and `grayscale` their luma"},
     {"convert", "", "`decode(rgb)` gives red, green, blue, and `grayscale` their luma"},
     {"imread", "row.data |> decode(rgb)"},
+    {"folder", "", "`image_folder(root)` numbers folders of classes, and `file_list(list, root)` reads a list of any files"},
+    {"glob", "", "`image_folder(root)` numbers folders of classes, and `file_list(list, root)` reads a list of any files"},
     {"imdecode", "row.data |> decode(rgb)"},
     {"decodejpeg", "row.data |> decode(rgb)"},
     {"decodeimage", "row.data |> decode(rgb)"},

@@ -76,7 +76,7 @@ private:
   Error wrong(const char *rule) const {
     const std::string_view rest = text.substr(at, 20);
     return {Code::Corrupt, std::string("no JSON: ") + rule +
-                               (rest.empty() ? ", and this line ends"
+                               (rest.empty() ? ", and this line, which is to be one object, ends"
                                              : ", and here stands `" + std::string(rest) + "`")};
   }
   char peek() const { return at < text.size() ? text[at] : '\0'; }

@@ -662,7 +662,7 @@ class JsonLines(Sources):
 
     def test_what_is_wrong_is_told_with_its_line(self):
         good = {"the file": "é0.bin", "weight": 1, "ids": [], "ok": True, "words": "", "boxes": []}
-        for row, message in (("{", "rows.jsonl:2: no JSON: a text stands in double quotes, and this line ends"),
+        for row, message in (("{", "rows.jsonl:2: no JSON: a text stands in double quotes, and this line, which is to be one object, ends"),
                              ({**good, "weight": "1"}, "rows.jsonl:2: column `weight`: `\"1\"` is not a number"),
                              ({**good, "ids": [1.5]}, "rows.jsonl:2: column `ids`: `1.5` is not a whole number"),
                              ({**good, "ids": [0] * 6}, "rows.jsonl:2: column `ids` has 6 elements along axis 0, at most 5 are declared"),

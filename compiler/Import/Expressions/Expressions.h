@@ -62,6 +62,8 @@ private:
   /// \param which  the index along `n` of the values of all samples, if there is one.
   Val indexTensor(Val value, const std::vector<const dsl::AxisSetting *> &settings,
                   const Val &which, const dsl::Expr &source);
+  /// The elements at the places of a list, along the same axis.
+  mlir::Value placesOf(mlir::Value from, const Dim &axis, const Val &list, dsl::SourceRange range);
   /// A slice along an axis of which pixels decide an end.
   mlir::Value sliceByPixels(mlir::Value from, const Dim &axis, const Val &at,
                             dsl::SourceRange range);

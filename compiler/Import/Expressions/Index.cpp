@@ -85,6 +85,10 @@ Val Expressions::indexTensor(Val value, const std::vector<const dsl::AxisSetting
       gathers[axis] = at;
       continue;
     }
+    if (at.is(Kind::List) && regions.empty()) {
+      value = tensor(placesOf(value.ir, *mine, at, range));
+      continue;
+    }
     if (at.is(Kind::Neighbours)) {
       if (small.is(Kind::Neighbours))
         notYet(range, "a table that a window indexes along two axes");
@@ -127,6 +131,31 @@ Val Expressions::indexTensor(Val value, const std::vector<const dsl::AxisSetting
           cast(pipe::CastMode::value, elementHere(index.ir, source.range), base.getI64Type());
     return loadHere(value.ir, at, source.range);
   }));
+}
+
+mlir::Value Expressions::placesOf(mlir::Value from, const Dim &axis, const Val &list,
+                                  dsl::SourceRange range) {
+  constexpr size_t mostPlaces = 64;
+  if (list.parts.empty() || list.parts.size() > mostPlaces)
+    fail(range,
+         "an index is a list of 1 to " + std::to_string(mostPlaces) + " places, and this has " +
+             std::to_string(list.parts.size()),
+         "a tensor of places: `map (k in 0 .. 100) { 2 * k }`");
+  llvm::SmallVector<mlir::Value> elements;
+  for (const Val &part : list.parts) {
+    mlir::Value number = demandIndex(part, range, "an index");
+    checkInside(number, intConstant(1), axis, range);
+    elements.push_back(
+        viewAxis(from, axis.axis.name, number, 1, Dim{{axis.axis.name, 1, -1, ""}, {}}));
+  }
+  std::vector<Dim> all = dims(from);
+  Dim *mine = const_cast<Dim *>(find(all, axis.axis.name));
+  *mine = Dim{{axis.axis.name, static_cast<int64_t>(elements.size()), -1, ""}, {}};
+  if (elements.size() == 1)
+    return elements.front();
+  return base.create<pipe::ConcatOp>(
+      here, tensorOf(llvm::cast<pipe::NamedTensorType>(from.getType()).getElementType(), all),
+      axis.axis.name, elements, sizesOf(all));
 }
 
 /// A place that pixels decide, as a tensor without axes plus scalars.

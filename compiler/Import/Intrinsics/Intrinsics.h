@@ -109,6 +109,7 @@ private:
   // Media.cpp, Encode.cpp
   Val pick(Args args, dsl::SourceRange range);
   Val decode(Args args, dsl::SourceRange range);
+  void refuseFormat(llvm::StringRef word, dsl::SourceRange range);
   /// A number of the header, by its name in runtime/abi/media.h.
   mlir::Value headerNumber(llvm::StringRef medium, llvm::StringRef number, mlir::Value data);
   Val probe(Args args);

@@ -218,6 +218,22 @@ Val Intrinsics::decodeWave(Args args) {
       sizesOf(axes), mlir::ArrayAttr(), mlir::ValueRange(), false, mlir::FlatSymbolRefAttr()));
 }
 
+/// Refuses the name of a format of files, since `decode` asks what its elements become.
+void Intrinsics::refuseFormat(llvm::StringRef word, dsl::SourceRange range) {
+  const std::string hint =
+      llvm::StringSwitch<std::string>(word)
+          .Cases("npy", "npz", "numpy", "bin", "raw", "dat", "numbers",
+                 "what the numbers are, and how many bytes stand before them: "
+                 "`decode(f32[k, f = 4], skip = 128)`")
+          .Cases("wav", "mp3", "flac", "ogg", "audio", "sound",
+                 "`decode(mono)` mixes the channels, `decode(channels)` keeps them, of all formats")
+          .Cases("jpeg", "jpg", "png", "webp", "image", "pil",
+                 "`decode(rgb)` or `decode(gray)`, of all formats")
+          .Default("");
+  if (!hint.empty())
+    fail(range, "there is no " + quote(word.str()) + " here", hint);
+}
+
 Val Intrinsics::decode(Args args, dsl::SourceRange range) {
   const Val &data = args[0].value;
   if (data.is(Kind::Tensor))
@@ -233,6 +249,8 @@ Val Intrinsics::decode(Args args, dsl::SourceRange range) {
   if (args[1].value.is(Kind::Word) &&
       (args[1].value.word == "mono" || args[1].value.word == "channels"))
     return decodeWave(args);
+  if (args[1].value.is(Kind::Word))
+    refuseFormat(args[1].value.word, args[1].range);
   std::string format = demandWord(args[1], {"rgb", "gray", "mono", "channels"});
   auto given = [&](size_t i) { return !args[i].value.is(Kind::Poison); };
   for (size_t i : {6, 7})

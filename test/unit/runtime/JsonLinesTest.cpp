@@ -34,7 +34,8 @@ TEST(Json, ValuesAreAsTheyAreWritten) {
 
 TEST(Json, WhatIsNone) {
   EXPECT_EQ(valueOf("[1]"), "no JSON: a line is a JSON object, and here stands `[1]`");
-  EXPECT_EQ(valueOf(R"({"a": 1)"), "no JSON: a comma parts keys, and this line ends");
+  EXPECT_EQ(valueOf(R"({"a": 1)"),
+            "no JSON: a comma parts keys, and this line, which is to be one object, ends");
   EXPECT_EQ(valueOf(R"({"a": 1,})"), "no JSON: a key stands behind a comma, and here stands `}`");
   EXPECT_EQ(valueOf(R"({"a" 1})"), "no JSON: a key is followed by a colon, and here stands `1}`");
   EXPECT_EQ(valueOf(R"({a: 1})"),
@@ -202,7 +203,8 @@ TEST(JsonLines, EveryMistakeHasItsLine) {
       {"{\"x\": true}", "/t.jsonl:1: column `x`: `true` is not a number"},
       {"{\"x\": null}", "/t.jsonl:1: column `x` has no number, nor has any other row one"},
       {"{\"y\": 1}", "/t.jsonl:1: column `x` has no number, nor has any other row one"},
-      {"{\"x\": 1", "/t.jsonl:1: no JSON: a comma parts keys, and this line ends"},
+      {"{\"x\": 1",
+       "/t.jsonl:1: no JSON: a comma parts keys, and this line, which is to be one object, ends"},
       {"\n \n", "/t.jsonl has no rows"},
   };
   for (const auto &[text, message] : mistakes) {
