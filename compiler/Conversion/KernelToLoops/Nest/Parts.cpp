@@ -36,6 +36,7 @@ static void storeEach(const Site &site, ConcatOp op, const Buffer &to, Value low
 static void storeEach(const Site &site, StackOp op, const Buffer &to, Value low, Value high) {
   auto [ctx, b, l, m] = site.parts();
   Buffer part = to;
+  part.streaming = false;
   part.strides.erase(part.strides.begin());
   part.known.erase(part.known.begin());
   for (OpOperand &operand : op->getOpOperands().take_front(op.getInputs().size())) {
@@ -57,6 +58,7 @@ static void storeSplit(const Site &site, ViewOp op, const Buffer &to, Value low,
   auto [ctx, b, l, m] = site.parts();
   Value input = op.getInput();
   Buffer split = to;
+  split.streaming = false; // its rows may begin anywhere in a line
   split.strides.clear();
   split.known.clear();
   const auto parts = penstock::analysis::partsOf(typeOf(input), typeOf(op.getResult()));
