@@ -418,7 +418,7 @@ pipeline p(root: path) {{
 
     def test_nothing_to_show(self):
         path = self.write("pipeline p() {\n  for row in synthetic(3, x = f32[k = 5])\n  batch 1 { output x: f32[n, k] = row.x }\n}")
-        self.assertIn("no output is an image (axes h and w), a spectrum (t and freq) or a wave (t)",
+        self.assertIn("no output is an image (axes h and w, and no others than 1 or 3 channels c), a spectrum (t and freq) or a wave (t)",
                       self.run_tool("view", path, "-o", os.path.join(self.folder, "x.png"), expect=1).stderr)
 
 
