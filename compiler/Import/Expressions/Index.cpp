@@ -135,7 +135,7 @@ Val Expressions::indexTensor(Val value, const std::vector<const dsl::AxisSetting
 
 mlir::Value Expressions::placesOf(mlir::Value from, const Dim &axis, const Val &list,
                                   dsl::SourceRange range) {
-  constexpr size_t mostPlaces = 64;
+  constexpr size_t mostPlaces = 64, mostJoined = 8; // of a concat that is a part of a kernel
   if (list.parts.empty() || list.parts.size() > mostPlaces)
     fail(range,
          "an index is a list of 1 to " + std::to_string(mostPlaces) + " places, and this has " +
@@ -150,12 +150,21 @@ mlir::Value Expressions::placesOf(mlir::Value from, const Dim &axis, const Val &
   }
   std::vector<Dim> all = dims(from);
   Dim *mine = const_cast<Dim *>(find(all, axis.axis.name));
-  *mine = Dim{{axis.axis.name, static_cast<int64_t>(elements.size()), -1, ""}, {}};
-  if (elements.size() == 1)
-    return elements.front();
-  return base.create<pipe::ConcatOp>(
-      here, tensorOf(llvm::cast<pipe::NamedTensorType>(from.getType()).getElementType(), all),
-      axis.axis.name, elements, sizesOf(all));
+  auto joined = [&](mlir::ValueRange parts) -> mlir::Value {
+    if (parts.size() == 1)
+      return parts.front();
+    int64_t count = 0;
+    for (mlir::Value part : parts)
+      count += find(dims(part), axis.axis.name)->axis.extent;
+    *mine = Dim{{axis.axis.name, count, -1, ""}, {}};
+    return base.create<pipe::ConcatOp>(here, tensorOf(pipe::tensorOf(from).getElementType(), all),
+                                       axis.axis.name, parts, sizesOf(all));
+  };
+  llvm::SmallVector<mlir::Value> several;
+  for (size_t first = 0; first < elements.size(); first += mostJoined)
+    several.push_back(joined(
+        mlir::ValueRange(elements).slice(first, std::min(mostJoined, elements.size() - first))));
+  return joined(several);
 }
 
 /// A place that pixels decide, as a tensor without axes plus scalars.
