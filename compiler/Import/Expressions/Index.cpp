@@ -85,7 +85,10 @@ Val Expressions::indexTensor(Val value, const std::vector<const dsl::AxisSetting
       gathers[axis] = at;
       continue;
     }
-    if (at.is(Kind::List) && regions.empty()) {
+    if (at.is(Kind::List) && !regions.empty())
+      fail(range, "several places are taken outside of a `map`, and each element has one here",
+           "a `let` in front of it: `let y = x[" + axis + " = [0, 1]]`");
+    if (at.is(Kind::List)) {
       value = tensor(placesOf(value.ir, *mine, at, range));
       continue;
     }
