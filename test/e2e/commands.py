@@ -186,6 +186,24 @@ class Commands(ToolTest):
                       "6", "-o", sheet)
         self.assertEqual(open(sheet, "rb").read(8), b"\x89PNG\r\n\x1a\n")
 
+    def test_hashes_go_to_stdout(self):
+        path = os.path.join(self.folder, "test.pipe")
+        with open(path, "w") as text:
+            text.write("""pipe 1
+pipeline test() {
+  for row in synthetic(9, x = u8[h = 8, w = 8, c = 3])
+  batch 4 { output y: u8[n, h, w, c] = row.x }
+}
+""")
+        file = os.path.join(self.folder, "hashes")
+        self.run_tool("run", path, "--hashes", file)
+        with open(file) as written:
+            expected = written.read()
+        self.assertEqual(expected.count("\n"), 8)
+        done = subprocess.run(self.command("run", path, "--hashes", "-"), cwd=self.folder, capture_output=True, text=True, check=True)
+        self.assertEqual(done.stdout[:len(expected)], expected)
+        self.assertFalse(os.path.exists(os.path.join(self.folder, "-")))
+
     def test_pictures_and_samples_that_cannot_be_written(self):
         make_folder(self.data)
         settings = ["--set", f"root={self.data}", "--set", "size=64"]

@@ -204,7 +204,7 @@ static int runAll(const RunState &state, const pst_program *program, pst_session
                  grouped(static_cast<int64_t>(info.sample_memory >> 20)).c_str());
   std::ofstream hashes;
   if (!state.hashes.empty()) {
-    hashes.open(state.hashes, std::ios::app);
+    hashes.open(state.hashes == "-" ? "/dev/stdout" : state.hashes, std::ios::app);
     if (!hashes)
       return cannotWrite(state.hashes);
   }
@@ -292,7 +292,7 @@ static void addOptions(Command &command, const std::shared_ptr<RunState> &state)
                  "state in it after each "
                  "batch");
   command.option("--hashes", state->hashes,
-                 "append `epoch position hash` of every sample to this file");
+                 "append `epoch position hash` of every sample to this file; - is stdout");
   command
       .option("--profile", state->profile,
               "write where the time went to this file, for `penstock explain --profile`")
