@@ -26,8 +26,6 @@ static constexpr int64_t mostWindows = 16;
 /// Most ways through the choices of a kernel, as a power of two: each arm computes what
 /// it reads, so that a chain of choices is repeated for each way through it.
 static constexpr int64_t mostChoices = 6;
-/// Most values that are made in the kernel that joins them.
-static constexpr unsigned mostJoined = 8;
 /// Most reductions of a kernel that goes by rows, or has them side by side.
 static constexpr int64_t mostReductions = 8;
 /// Most tensors that are looked at for what a reduction reads.

@@ -69,6 +69,9 @@ inline NamedTensorType tensorOf(mlir::Value tensor) {
   return llvm::cast<NamedTensorType>(tensor.getType());
 }
 
+/// Most values that are made in the kernel that joins them by a stack or a concat.
+constexpr size_t mostJoined = 8;
+
 /// The extent of axis `axis` (a position) of `value`: an attribute where it is
 /// static, else the size operand of the definition, or null for a block
 /// argument (see pipe.extent).

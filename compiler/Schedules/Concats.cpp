@@ -26,8 +26,8 @@ static bool readsMost(Operation *user, NamedTensorType given) {
 SmallVector<ConcatOp> penstock::schedules::concatsAlongLanes(KernelOp kernel) {
   Operation *end = kernel.getBody().front().getTerminator();
   llvm::SetVector<Operation *> toStore;
-  // What is stored itself stores its parts one by one, unless it goes through them at each place.
-  auto storesParts = [&](Operation *user) {
+  // What is stored itself will store its parts one by one, unless each row goes through all.
+  auto willStoreParts = [&](Operation *user) {
     auto outer = llvm::dyn_cast<ConcatOp>(user);
     if (!outer)
       return user == end;
@@ -45,7 +45,7 @@ SmallVector<ConcatOp> penstock::schedules::concatsAlongLanes(KernelOp kernel) {
     };
     const bool alongLanes = isOfLanes(type) || llvm::any_of(end->getOperandTypes(), isOfLanes);
     const bool isRead = llvm::any_of(op->getUsers(), [&](Operation *user) {
-      return !storesParts(user) && readsMost(user, type);
+      return !willStoreParts(user) && readsMost(user, type);
     });
     if (alongLanes && isRead && !op->hasAttr("schedule"))
       toStore.insert(op);

@@ -69,7 +69,7 @@ KernelReply runKernel(const runtime::Image &image, const KernelCall &call) {
     reply.problem = "the image has no kernel `" + call.kernel + "`";
     return reply;
   }
-  // Every other output is made in two bands of rows, which together are the whole.
+  // Outputs with an odd number of rows are made in two bands, which together are the whole.
   const auto isOutput = [](const KernelTensor &tensor) { return tensor.isOutput; };
   const auto first = std::find_if(call.tensors.begin(), call.tensors.end(), isOutput);
   const bool isSplit =

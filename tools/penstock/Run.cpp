@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <iostream>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -202,11 +203,13 @@ static int runAll(const RunState &state, const pst_program *program, pst_session
                  grouped(info.batch_size).c_str(), info.threads,
                  grouped(static_cast<int64_t>((info.fixed_memory + (1 << 20) - 1) >> 20)).c_str(),
                  grouped(static_cast<int64_t>(info.sample_memory >> 20)).c_str());
-  std::ofstream hashes;
-  if (!state.hashes.empty()) {
-    hashes.open(state.hashes == "-" ? "/dev/stdout" : state.hashes, std::ios::app);
-    if (!hashes)
+  std::ofstream file;
+  std::ostream *hashes = state.hashes == "-" ? &std::cout : nullptr;
+  if (!state.hashes.empty() && !hashes) {
+    file.open(state.hashes, std::ios::app);
+    if (!file)
       return cannotWrite(state.hashes);
+    hashes = &file;
   }
 
   Progress progress(info.samples_per_epoch);
@@ -232,7 +235,7 @@ static int runAll(const RunState &state, const pst_program *program, pst_session
       break;
     ++batches;
     samples += pst_batch_count(raw);
-    if (hashes.is_open() && !writeHashes(hashes, raw))
+    if (hashes && !writeHashes(*hashes, raw))
       return cannotWrite(state.hashes);
     if (!saveState())
       return exitError;

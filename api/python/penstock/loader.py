@@ -95,8 +95,8 @@ def load(source: str | os.PathLike[str], *, pipeline: str | None = None, paramet
     rows             which rows come, in place of the pipeline's order: a function that for an epoch gives an iterable of
                      batches of row numbers, of at most the batch size each. It is asked for a few batches ahead, in
                      the thread that waits; what it raises comes behind the batches before
-    on_error         share of bad samples of this rank's epoch that may be substituted, rounded down, but one at least unless it is 0;
-                     or "fail"; None: what the pipeline says
+    on_error         share of bad samples of this rank's epoch that may be substituted, rounded down, but one at least unless it is 0:
+                     0 to 1, or "0%" to "100%"; or "fail"; None: what the pipeline says
     allowed_folders  folders that links in the data may lead to, or one
     dataset          what each `external_source` of the pipeline reads: `from_dataset(ds)`, or a data set as it takes it; a list
                      of them where there are several, that of ``for`` first

@@ -138,7 +138,7 @@ Val Expressions::indexTensor(Val value, const std::vector<const dsl::AxisSetting
 
 mlir::Value Expressions::placesOf(mlir::Value from, const Dim &axis, const Val &list,
                                   dsl::SourceRange range) {
-  constexpr size_t mostPlaces = 64, mostJoined = 8; // of a concat that is a part of a kernel
+  constexpr size_t mostPlaces = 64;
   if (list.parts.empty() || list.parts.size() > mostPlaces)
     fail(range,
          "an index is a list of 1 to " + std::to_string(mostPlaces) + " places, and this has " +
@@ -163,10 +163,10 @@ mlir::Value Expressions::placesOf(mlir::Value from, const Dim &axis, const Val &
     return base.create<pipe::ConcatOp>(here, tensorOf(pipe::tensorOf(from).getElementType(), all),
                                        axis.axis.name, parts, sizesOf(all));
   };
-  llvm::SmallVector<mlir::Value> several;
-  for (size_t first = 0; first < elements.size(); first += mostJoined)
-    several.push_back(joined(
-        mlir::ValueRange(elements).slice(first, std::min(mostJoined, elements.size() - first))));
+  llvm::SmallVector<mlir::Value> several; // no kernel of its own for each element
+  for (size_t first = 0; first < elements.size(); first += pipe::mostJoined)
+    several.push_back(joined(mlir::ValueRange(elements).slice(
+        first, std::min(pipe::mostJoined, elements.size() - first))));
   return joined(several);
 }
 

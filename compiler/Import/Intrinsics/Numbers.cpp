@@ -47,9 +47,10 @@ Val Intrinsics::decodeNumbers(Args args, dsl::SourceRange range) {
       axis = {{name, formatExtent(extent.word, spelled.value->range), -1, extent.word}, {}};
     else
       axis = dim(name, demandIndex(extent, spelled.value->range, "an extent"), "", spelled.range);
+    constexpr int64_t mostElements = int64_t{1} << 40; // along an axis; more is a fault of the row
     if (mlir::Value count = this->extent(axis); !constantInt(count))
       check(binary(BinaryKind::bit_and, compare(pipe::Predicate::ge, count, intConstant(0)),
-                   compare(pipe::Predicate::le, count, intConstant(INT32_MAX))),
+                   compare(pipe::Predicate::le, count, intConstant(mostElements))),
             "axis `" + name + "` cannot have {0} elements", count, count);
     bytes = binary(BinaryKind::mul, bytes, this->extent(axis));
     axes.push_back(axis);

@@ -57,8 +57,9 @@ static void storeEach(const Site &site, StackOp op, const Buffer &to, Value low,
 static void storeSplit(const Site &site, ViewOp op, const Buffer &to, Value low, Value high) {
   auto [ctx, b, l, m] = site.parts();
   Value input = op.getInput();
-  Buffer split = to;
-  split.streaming = false; // its rows may begin anywhere in a line
+  Buffer whole = to;
+  whole.streaming = false; // rows of parts may begin anywhere in a line
+  Buffer split = whole;
   split.strides.clear();
   split.known.clear();
   const auto parts = penstock::analysis::partsOf(typeOf(input), typeOf(op.getResult()));
@@ -78,7 +79,7 @@ static void storeSplit(const Site &site, ViewOp op, const Buffer &to, Value low,
   b.setInsertionPointToStart(choice.elseBlock());
   LoopShape single = shapeOf(op.getResult());
   single.lanes = 1;
-  storeTensor(site, op.getResult(), to, single, low, high);
+  storeTensor(site, op.getResult(), whole, single, low, high);
 }
 
 bool penstock::conversion::storeInParts(const Site &site, const Stored &stored, Value low,
