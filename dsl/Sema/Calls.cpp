@@ -207,6 +207,10 @@ void Checker::checkArgs(const ArgList &args, const std::vector<const FnDecl *> &
           check(*item);
       continue;
     }
+    if (const auto *record = arg.value->as<RecordExpr>(); record && arg.name) {
+      checkFields(*record, isWord); // `filter = { mask = nearest }`
+      continue;
+    }
     check(*arg.value);
   }
   if (args.over)

@@ -13,6 +13,7 @@
 #include "dsl/Sema/InlinedSize.h"
 #include "dsl/Sema/Shelf.h"
 
+#include <functional>
 #include <map>
 
 namespace penstock::dsl {
@@ -112,6 +113,8 @@ private:
   void checkName(const NameExpr &name);
   void checkQuantity(const QuantityLit &quantity);
   void checkWindow(const WindowExpr &window);
+  /// \param isWord  of a field's value: whether it is a word, and no name of a value.
+  void checkFields(const RecordExpr &record, const std::function<bool(const Expr &)> &isWord);
   void checkMap(const MapExpr &map);
   void checkSearch(const SearchExpr &search);
   void checkDraw(const DrawExpr &draw);

@@ -30,19 +30,9 @@ void Checker::check(const Expr &expr) {
     for (const ExprPtr &item : expr.cast<ListExpr>().items)
       check(item);
     return;
-  case ExprKind::Record: {
-    const auto &fields = expr.cast<RecordExpr>().fields;
-    for (size_t i = 0; i < fields.size(); ++i) {
-      for (size_t j = 0; j < i; ++j)
-        if (fields[j].name.text == fields[i].name.text)
-          diagnostics
-              .error(fields[i].name.range,
-                     "field " + quote(fields[i].name.text) + " is given twice")
-              .note(fields[j].name.range, "first here");
-      check(fields[i].value);
-    }
+  case ExprKind::Record:
+    checkFields(expr.cast<RecordExpr>(), [](const Expr &) { return false; });
     return;
-  }
   case ExprKind::Field: {
     const auto &field = expr.cast<FieldExpr>();
     const auto *base = field.base->as<NameExpr>();
@@ -148,6 +138,22 @@ void Checker::checkQuantity(const QuantityLit &quantity) {
   std::string near =
       found != known.end() ? std::string(*found) : nearest(quantity.unit.text, known);
   report.hint(near.empty() ? "the units are " + all : quote(near));
+}
+
+void Checker::checkFields(const RecordExpr &record,
+                          const std::function<bool(const Expr &)> &isWord) {
+  for (size_t i = 0; i < record.fields.size(); ++i) {
+    const FieldSetting &field = record.fields[i];
+    for (size_t j = 0; j < i; ++j)
+      if (record.fields[j].name.text == field.name.text)
+        diagnostics.error(field.name.range, "field " + quote(field.name.text) + " is given twice")
+            .note(record.fields[j].name.range, "first here");
+    const auto *inner = field.value ? field.value->as<RecordExpr>() : nullptr;
+    if (inner)
+      checkFields(*inner, isWord);
+    else if (field.value && !isWord(*field.value))
+      check(*field.value);
+  }
 }
 
 void Checker::checkMap(const MapExpr &map) {

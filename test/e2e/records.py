@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is done with a record is done with each of its fields, the same draws for all: random records inside of records,
-through random chains, beside a pipeline that has the one field alone.
+through random chains, beside a pipeline that has the one field alone. Some fields get arguments of their own.
 
 PENSTOCK_RECORDS: programs, else 25. PENSTOCK_RECORDS_SEED: of the first one.
 """
@@ -15,18 +15,23 @@ from support import main
 COUNT, SEED = int(os.environ.get("PENSTOCK_RECORDS", 25)), int(os.environ.get("PENSTOCK_RECORDS_SEED", 1018))
 #: Tensors of the axes that all stages take, and a number, which stays as it is.
 LEAVES = {"row.x": "u8[n, h, w, c]", "f32(row.x)": "f32[n, h, w, c]", "row.x[c = 1]": "u8[n, h, w]", "f32(row.x[c = 0]) * 0.5": "f32[n, h, w]",
-          "255 - row.x": "u8[n, h, w, c]", "row.label": "i64[n]"}
+          "255 - row.x": "u8[n, h, w, c]", "i64(row.x[c = 2]) * 1000": "i64[n, h, w]", "row.label": "i64[n]"}
 STAGES = ("flip(w)", "flip(h)", "flip(w) if chance(50%)", "random_crop(4)", "crop(0, 0, 4, 4)", "rotate90", "shift(1, -1)", "translate(-1, 2)",
           "pad(1)", "resize(5, 7)", "random_resized_crop(4)", "erase", "rotate(30deg)", "random_affine(-20.0 .. 20.0, across = 0.2)",
           "random_rotation(-45.0 .. 45.0)", "center_crop(4)", "shear(w, 0.3)", "own(2)", "own_twice")
 #: Those that leave the size as it is: where not everything goes through.
 SAME_SIZE = [stage for stage in STAGES if stage.startswith(("flip", "shift", "translate", "erase", "rotate(", "random_affine", "random_rotation", "shear", "own"))]
+#: What fields may have of their own, and a function that draws before it reads it.
+OPTIONS = {"rotate(30deg": {"interpolation": ("nearest", "linear"), "fill": ("7", "255")}, "random_rotation(-45.0 .. 45.0": {"fill": ("7", "255")},
+           "random_affine(-20.0 .. 20.0": {"interpolation": ("nearest", "linear"), "fill": ("9",)}, "shear(w, 0.3": {"interpolation": ("nearest", "linear")},
+           "random_resized_crop(4": {"filter": ("nearest", "bilinear", "box")}, "resize(5, 7": {"filter": ("nearest", "bilinear", "bicubic")},
+           "translate(-1, 2": {"fill": ("3", "4")}, "erase(0.1 .. 0.5": {"fill": ("3", "4")}}
 #: Functions of the pipeline's author, which draw, too.
-OWN = """fn own[E: (u8, f32)](x: E[h, w], most: int) -> E[h, w] {
+OWN = """fn own[E: (u8, i64, f32)](x: E[h, w], most: int) -> E[h, w] {
   let by = draw int(-most ..= most)
   return x |> translate(by, draw int(-1 ..= 1)) |> flip(w) if chance(50%)
 }
-fn own_twice[E: (u8, f32)](x: E[h, w]) -> E[h, w] = x |> own(1) |> erase |> own(2)
+fn own_twice[E: (u8, i64, f32)](x: E[h, w]) -> E[h, w] = x |> own(1) |> erase |> own(2)
 """
 
 
@@ -34,6 +39,7 @@ class Program:
     def __init__(self, seed):
         self.random = random.Random(seed)
         self.leaves = {}  # path: expression
+        self.options = {}  # mark in the chain: {name of the argument: {path: value}}
         self.record = self.make_record("", 0)
         self.chain = self.make_chain(STAGES, 0)
         self.other = self.make_chain(SAME_SIZE, 1) if self.random.random() < 0.4 else None
@@ -64,11 +70,40 @@ class Program:
             elif kind < 0.4:
                 parts.append(f"{{ {self.make_chain(SAME_SIZE, depth + 1)} }} if chance(60%)")
             else:
+                if depth == 0 and stages is STAGES and self.random.random() < 0.4:
+                    parts.append(self.make_options())
+                    continue
                 again = parts and self.random.random() < 0.3
                 parts.append(parts[-1] if again else self.random.choice(stages))
         return " |> ".join(parts)
 
-    def text(self, value, outputs):
+    def make_options(self):
+        """A stage whose arguments differ from field to field; fields that are not named get the default."""
+        stage, mark = self.random.choice(list(OPTIONS)), f"<{len(self.options)}>"
+        tensors = [path for path, value in self.leaves.items() if value != "row.label"]
+        self.options[mark] = {name: {path: self.random.choice(values) for path in tensors if self.random.random() < 0.7}
+                              for name, values in OPTIONS[stage].items()}
+        return stage + mark + ")"
+
+    @staticmethod
+    def by_field(values):
+        """`{ image = a, target = { mask = b } }` of {path: value}."""
+        fields = {}
+        for path, value in values.items():
+            head, _, rest = path[1:].partition(".")
+            fields.setdefault(head, {})["." + rest if rest else ""] = value
+        return "{ " + ", ".join(f"{head} = {inner[''] if '' in inner else Program.by_field(inner)}" for head, inner in fields.items()) + " }"
+
+    def text(self, value, outputs, path=None):
+        """The program of the record, or that of what lies at a path, alone."""
+        text = self.with_marks(value, outputs)
+        for mark, options in self.options.items():
+            given = "".join(f", {name} = {values[path] if path else self.by_field(values)}" for name, values in options.items()
+                            if (path in values if path else values))
+            text = text.replace(mark, given)
+        return text
+
+    def with_marks(self, value, outputs):
         chosen = f"if {self.condition} then (x |> {self.other}) else x" if self.other else "x"
         lines = "\n".join(f"    output {name}: {kind} = z{path}" for name, (kind, path) in outputs.items())
         return f"""use vision
@@ -94,7 +129,7 @@ class Records(LanguageTest):
         position = program.random.randrange(100)
         together = self.sample(text, position)
         for path, value in tensors.items():
-            alone = self.sample(program.text(value, {"one": (LEAVES[value], "")}), position)["one"]
+            alone = self.sample(program.text(value, {"one": (LEAVES[value], "")}, path), position)["one"]
             numpy.testing.assert_array_equal(together[names[path]], alone, f"seed {seed}, {path}:\n{text}")
         return len(tensors)
 

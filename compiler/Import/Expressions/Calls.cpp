@@ -25,13 +25,17 @@ std::optional<Val> Expressions::evalType(const dsl::Expr &expr) {
   return type;
 }
 
-std::vector<Argument> Expressions::evalArgs(const dsl::ArgList *args, const std::string &function) {
+std::vector<Argument> Expressions::evalArgs(const dsl::ArgList *args, const std::string &function,
+                                            const Val *input) {
   std::vector<Argument> result;
   for (size_t i = 0; args && i < args->args.size(); ++i) {
     const dsl::Arg &arg = args->args[i];
-    std::optional<Val> type = function == "decode" ? evalType(*arg.value) : std::nullopt;
+    const Val *first = input ? input : result.empty() ? nullptr : &result[0].value;
+    std::optional<Val> special = function == "decode" ? evalType(*arg.value)
+                                 : arg.name && first  ? evalByField(*arg.value, *first)
+                                                      : std::nullopt;
     Argument value =
-        type ? Argument{*type, "", arg.value.get(), arg.value->range} : evalArg(*arg.value);
+        special ? Argument{*special, "", arg.value.get(), arg.value->range} : evalArg(*arg.value);
     if (arg.name)
       value.name = arg.name->text;
     value.range = arg.value->range;
@@ -95,12 +99,17 @@ std::string Expressions::showArgs(const std::vector<Argument> &args) const {
   return "(" + text + ")";
 }
 
-static std::string signature(const penstock::dsl::FnDecl &fn) {
-  std::string text;
-  for (const penstock::dsl::Param &param : fn.params)
-    text +=
-        (text.empty() ? "" : ", ") + param.name.text + ": " + penstock::dsl::printType(param.type);
-  return "(" + text + ")";
+std::string Expressions::signature(const dsl::FnDecl &fn) {
+  std::string text, elements;
+  for (const dsl::Param &param : fn.params)
+    text += (text.empty() ? "" : ", ") + param.name.text + ": " + dsl::printType(param.type);
+  for (const dsl::GenericParam &generic : fn.generics) {
+    std::string list;
+    for (const dsl::Name &element : generic.elements)
+      list += (list.empty() ? "" : ", ") + element.text;
+    elements += (elements.empty() ? "" : ", ") + generic.name.text + ": (" + list + ")";
+  }
+  return (elements.empty() ? "" : "[" + elements + "]") + "(" + text + ")";
 }
 
 /// Returns a hint for a range given to a function that takes none, as in `rotate(-5deg .. 5deg)`;
@@ -228,62 +237,4 @@ Val Expressions::callBody(const dsl::FnDecl &fn, Frame callee, dsl::SourceRange 
   if (result.is(Kind::Poison))
     throw Abort{};
   return conform(result, fn.result, fn.body.result->range, "the result of " + quote(fn.name.text));
-}
-
-/// Returns whether a value holds positions, which an op that moves pixels must move.
-static bool holdsPositions(const Val &value) {
-  static constexpr llvm::StringRef formats[] = {"xyxy", "xywh", "cxcywh", "yxyx", "xyzlwhr"};
-  if (!value.is(Kind::Tensor))
-    return false;
-  return llvm::any_of(value.tensorType().getAxes(), [](const penstock::pipe::Axis &axis) {
-    return llvm::is_contained(formats, axis.metadata) || axis.name == "xy" || axis.name == "xyz";
-  });
-}
-
-std::optional<Val> Expressions::callByField(const dsl::Name &name,
-                                            const std::vector<const dsl::FnDecl *> &fns,
-                                            const std::vector<Argument> &args) {
-  Val result = args[0].value;
-  bool any = false;
-  // All fields see the same draws, and what comes behind sees others than any of them.
-  const std::map<std::string, int> before = draws.ordinals;
-  std::map<std::string, int> after = before;
-  auto noteDraws = [&]() {
-    for (const auto &[path, count] : draws.ordinals)
-      after[path] = std::max(after[path], count);
-  };
-  for (size_t i = 0; i < result.parts.size(); ++i) {
-    std::vector<Argument> given = args;
-    given[0].value = args[0].value.parts[i];
-    bool taken = false;
-    for (const dsl::FnDecl *fn : fns) {
-      Misfit why;
-      std::optional<Frame> callee = match(*fn, given, why);
-      if (!callee)
-        continue;
-      draws.ordinals = before;
-      result.parts[i] = callFn(*fn, std::move(*callee), given[0].value, name.range);
-      taken = any = true;
-      noteDraws();
-      break;
-    }
-    if (!taken && given[0].value.is(Kind::Record)) { // goes to its fields in turn
-      draws.ordinals = before;
-      if (auto moved = callByField(name, fns, given)) {
-        result.parts[i] = *moved;
-        taken = any = true;
-        noteDraws();
-      }
-    }
-    if (!taken && holdsPositions(result.parts[i])) {
-      auto report = error(name.range, quote(name.text) + " cannot move the field " +
-                                          quote(result.names[i]) + ", which holds positions");
-      report.note(args[0].origin(), "it is " + show(result.parts[i]));
-      for (const dsl::FnDecl *fn : fns)
-        report.note(fn->name.range, "this one takes " + signature(*fn));
-      throw Abort{};
-    }
-  }
-  draws.ordinals = std::move(after);
-  return any ? std::optional<Val>(result) : std::nullopt;
 }

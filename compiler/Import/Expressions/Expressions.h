@@ -161,13 +161,15 @@ private:
   void hoistChecks(mlir::Block *from, mlir::Value unless);
   mlir::Value selectByIndex(mlir::Value index, llvm::ArrayRef<mlir::Value> values);
 
-  // --- Calls and draws (Calls.cpp, Distributions.cpp)
+  // --- Calls and draws (Calls.cpp, ByField.cpp, Distributions.cpp)
   Val evalCall(const dsl::CallExpr &call);
   /// Evaluates `f(x over [h, w])`: a reduction, or a function with a parameter of type `axes`.
   Val evalOver(const dsl::Name &name, std::vector<Argument> args, const dsl::AxisList &over,
                dsl::SourceRange range);
   /// \param function  `decode` takes types, such as `f32[k, f = 4]`.
-  std::vector<Argument> evalArgs(const dsl::ArgList *args, const std::string &function = "");
+  /// \param input     of a stage, what comes in front of its arguments.
+  std::vector<Argument> evalArgs(const dsl::ArgList *args, const std::string &function = "",
+                                 const Val *input = nullptr);
   /// Evaluates a type where a value stands; nothing if it is none.
   std::optional<Val> evalType(const dsl::Expr &expr);
   Val callNamed(const dsl::Name &name, std::vector<Argument> args, dsl::SourceRange range);
@@ -186,6 +188,11 @@ private:
   /// Calls a function over a record that no overload takes whole: field by field.
   std::optional<Val> callByField(const dsl::Name &name, const std::vector<const dsl::FnDecl *> &fns,
                                  const std::vector<Argument> &args);
+  /// Evaluates what gives fields of a record an argument of their own, words too:
+  /// `filter = { mask = nearest }`; nothing if it does not.
+  std::optional<Val> evalByField(const dsl::Expr &expr, const Val &record);
+  const Val &demandField(const Val &record, const std::string &field, dsl::SourceRange range);
+  static std::string signature(const dsl::FnDecl &fn);
   std::string showArgs(const std::vector<Argument> &args) const;
   std::string rangeHint(const dsl::Name &name, const std::vector<const dsl::FnDecl *> &fns,
                         const std::vector<Argument> &args);
@@ -220,6 +227,8 @@ private:
     std::string hint;
     dsl::SourceRange range;
     int score = 0; ///< how much fitted
+    /// A tensor that has the axes that are wanted, and another element type.
+    const Argument *byElement = nullptr;
   };
   std::optional<dsl::SourceRange> axisArgRange; ///< of the axis argument, for messages
   std::optional<Frame> match(const dsl::FnDecl &fn, const std::vector<Argument> &args, Misfit &why);

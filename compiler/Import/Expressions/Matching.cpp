@@ -332,10 +332,18 @@ bool Expressions::matchTensor(const dsl::FnDecl &fn, const TypeExpr &type, const
     return bindElement(fn, type.name.text, value.ir.getType(), callee) || refuse();
   }
   convertLiterals(value, type.name.text);
-  if (!(value.is(Kind::Tensor) || value.is(Kind::Neighbours)) ||
-      !bindElement(fn, type.name.text, elementType(value), callee))
+  if (!(value.is(Kind::Tensor) || value.is(Kind::Neighbours)))
     return refuse();
   std::vector<Dim> axes = axesOf(value);
+  if (!bindElement(fn, type.name.text, elementType(value), callee)) {
+    auto isThere = [&](const dsl::AxisType &axis) {
+      auto renamed = callee.axes.find(axis.name.text);
+      return find(axes, renamed != callee.axes.end() ? renamed->second : axis.name.text) != nullptr;
+    };
+    if (!type.axes.empty() && llvm::all_of(type.axes, isThere))
+      why.byElement = &arg;
+    return refuse();
+  }
   for (const dsl::AxisType &axis : type.axes) {
     auto renamed = callee.axes.find(axis.name.text);
     const bool byParam = renamed != callee.axes.end();

@@ -74,7 +74,8 @@ Val Expressions::evalStageBody(Val value, dsl::SourceRange origin, const dsl::St
   if (const auto *repeat = stage.as<dsl::RepeatStage>())
     return evalRepeat(value, origin, *repeat);
   const auto &call = stage.cast<dsl::CallStage>();
-  std::vector<Argument> args = evalArgs(call.args ? &*call.args : nullptr, call.path.front().text);
+  std::vector<Argument> args =
+      evalArgs(call.args ? &*call.args : nullptr, call.path.front().text, &value);
   args.insert(args.begin(), Argument{value, "", nullptr, call.path.front().range, origin});
   if (call.path.size() == 1)
     return callNamed(call.path.front(), args, call.range);
