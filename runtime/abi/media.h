@@ -30,10 +30,12 @@ struct Medium {
   bool choosesByArguments = false;
 };
 
-inline constexpr Number ofImages[] = {{"height"}, {"width"}, {"orientation"}, {"depth"}};
+inline constexpr Number ofImages[] = {
+    {"height"}, {"width"}, {"orientation"}, {"depth"}, {"indexed"}};
 inline constexpr Number ofVideos[] = {{"height"}, {"width"}, {"orientation"}, {"frames"}};
 inline constexpr std::string_view forVideos[] = {"first", "step"};
-inline constexpr std::string_view ofPixels[] = {"rgb", "gray"};
+inline constexpr std::string_view ofPixels[] = {"rgb", "gray", "index"};
+inline constexpr std::string_view ofFrames[] = {"rgb", "gray"};
 inline constexpr Number ofNumbers[] = {{"size"}};
 inline constexpr std::string_view forNumbers[] = {"skip"};
 inline constexpr Number ofWaves[] = {
@@ -42,12 +44,19 @@ inline constexpr std::string_view ofSound[] = {"mono", "channels"};
 inline constexpr std::string_view ofBytes[] = {"little", "big"};
 
 /// Places of the numbers that all pictures have; those of images and videos follow.
-enum : size_t { pictureHeight, pictureWidth, pictureOrientation, imageDepth, videoFrames = 3 };
+enum : size_t {
+  pictureHeight,
+  pictureWidth,
+  pictureOrientation,
+  imageDepth,
+  imageIndexed, ///< 1 where a pixel is one number of at most 8 bits
+  videoFrames = 3
+};
 enum : size_t { waveRate, waveChannels, waveSamples, waveBits, waveDuration };
 
 inline constexpr Medium all[] = {
     {"image", ofImages, {}, ofPixels},
-    {"video", ofVideos, forVideos, ofPixels, true},
+    {"video", ofVideos, forVideos, ofFrames, true},
     {"numbers", ofNumbers, forNumbers, ofBytes},
     {"wave", ofWaves, {}, ofSound},
 };

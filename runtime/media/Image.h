@@ -11,16 +11,17 @@
 
 namespace penstock::runtime {
 
-/// Interleaved rows of bytes, or of u16 or f32 as this machine has them.
-enum class PixelFormat : uint8_t { Rgb, Gray, Rgb16, Gray16, RgbFloat, GrayFloat };
+/// Interleaved rows of bytes, or of u16 or f32 as this machine has them. `Index` is the number that
+/// a file has of each pixel, whatever colour or gray it stands for.
+enum class PixelFormat : uint8_t { Rgb, Gray, Index, Rgb16, Gray16, RgbFloat, GrayFloat };
 
-inline bool isGray(PixelFormat format) {
-  return format == PixelFormat::Gray || format == PixelFormat::Gray16 ||
-         format == PixelFormat::GrayFloat;
+inline bool isColour(PixelFormat format) {
+  return format == PixelFormat::Rgb || format == PixelFormat::Rgb16 ||
+         format == PixelFormat::RgbFloat;
 }
-inline uint32_t channelsOf(PixelFormat format) { return isGray(format) ? 1 : 3; }
+inline uint32_t channelsOf(PixelFormat format) { return isColour(format) ? 3 : 1; }
 inline uint32_t channelBytes(PixelFormat format) {
-  return format <= PixelFormat::Gray ? 1 : format <= PixelFormat::Gray16 ? 2 : 4;
+  return format <= PixelFormat::Index ? 1 : format <= PixelFormat::Gray16 ? 2 : 4;
 }
 inline uint32_t pixelBytes(PixelFormat format) { return channelsOf(format) * channelBytes(format); }
 

@@ -26,8 +26,8 @@ bool isJpeg(std::span<const uint8_t> bytes) {
 Status ImageDecoder::decodeRegion(std::span<const uint8_t> bytes, PixelFormat format,
                                   const Region &region, uint8_t *out, size_t rowStride,
                                   DecodeStats &stats, Beside beside, EntropyIndexes *indexes) {
-  if (isJpeg(bytes) &&
-      channelBytes(format) == 1) // it reads its headers itself, with the same messages
+  if (isJpeg(bytes) && channelBytes(format) == 1 &&
+      format != PixelFormat::Index) // it reads its headers itself, with the same messages
     return jpeg.decodeRegion(bytes, format, region, out, rowStride, stats, beside, indexes);
   auto info = probeImage(bytes, limits);
   if (!info)
@@ -39,6 +39,14 @@ Status ImageDecoder::decodeRegion(std::span<const uint8_t> bytes, PixelFormat fo
     return Error{Code::Unsupported, "the file has " + std::to_string(info->depth) +
                                         " bits a channel, and " + std::to_string(asked) +
                                         " are asked for"};
+  if (format == PixelFormat::Index && !info->hasIndices)
+    return Error{
+        Code::Unsupported,
+        info->depth == 16
+            ? "the file has 16 bits a channel: `decode(gray, depth = 16)` gives its numbers"
+            : std::string(nameOfFormat(bytes)) +
+                  " without numbers of a palette, which `decode(index)` gives; "
+                  "`decode(gray)` gives grays"};
   const Target target{format, region, out, rowStride};
   ++stats.images;
   switch (info->format) {

@@ -126,15 +126,23 @@ Result<ImageInfo> probeImage(std::span<const uint8_t> bytes, const ImageLimits &
   }
   if (hasAt(bytes, 0, "\x89PNG")) {
     auto info = probePng(bytes, limits);
-    return info ? commonOf(ImageFormat::Png, info, info->orientation, info->depth)
-                : Result<ImageInfo>(info.error());
+    if (!info)
+      return info.error();
+    const bool hasIndices = (info->colour == 0 || info->colour == 3) && info->depth <= 8;
+    return ImageInfo{ImageFormat::Png,  info->width, info->height,
+                     info->orientation, info->depth, hasIndices};
   }
   if (hasAt(bytes, 0, "RIFF") && hasAt(bytes, 8, "WEBP")) {
     auto info = probeWebP(bytes, limits);
     return commonOf(ImageFormat::WebP, info, info ? info->orientation : uint8_t(1));
   }
-  if (hasAt(bytes, 0, "BM"))
-    return commonOf(ImageFormat::Bmp, probeBmp(bytes, limits), 1);
+  if (hasAt(bytes, 0, "BM")) {
+    auto info = probeBmp(bytes, limits);
+    auto common = commonOf(ImageFormat::Bmp, info, 1);
+    if (common)
+      common->hasIndices = info->bits <= 8;
+    return common;
+  }
   if (isPnm(bytes)) {
     auto info = probePnm(bytes, limits);
     return commonOf(ImageFormat::Pnm, info, 1, info ? info->depth() : uint8_t(8));

@@ -20,6 +20,7 @@ struct ImageInfo {
   uint32_t height = 0;
   uint8_t orientation = 1; ///< EXIF, 1 ... 8; 1 where absent or senseless
   uint8_t depth = 8;       ///< bits of a channel as stored; 8 where it is no power of two
+  bool hasIndices = false; ///< whether a pixel is one number of at most 8 bits: PixelFormat::Index
 };
 
 /// Reads the headers of a file; its first bytes tell the format, names never do.

@@ -45,6 +45,7 @@ Status ImageMedium::probe(const MediumInput &input, const ImageLimits &limits,
   numbers[media::pictureWidth] = info->width;
   numbers[media::pictureOrientation] = info->orientation;
   numbers[media::imageDepth] = info->depth;
+  numbers[media::imageIndexed] = info->hasIndices;
   return {};
 }
 

@@ -42,6 +42,8 @@ inline PixelFormat pixelFormat(const MediumRequest &request) {
   case plan::DType::u16:
     return isGray ? PixelFormat::Gray16 : PixelFormat::Rgb16;
   default:
+    if (request.format == "index")
+      return PixelFormat::Index;
     return isGray ? PixelFormat::Gray : PixelFormat::Rgb;
   }
 }

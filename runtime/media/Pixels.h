@@ -43,7 +43,7 @@ template <typename Load>
 void writeRow(uint32_t begin, uint32_t count, PixelFormat format, uint8_t *bytes,
               const Load &load) {
   auto *out = reinterpret_cast<decltype(load(0).red) *>(bytes);
-  if (isGray(format)) {
+  if (!isColour(format)) {
     for (uint32_t x = begin; x < begin + count; ++x)
       *out++ = grayOf(load(x));
     return;

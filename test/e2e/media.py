@@ -156,8 +156,48 @@ class SixteenBits(MediaTest):
             message = rf": (\d)\.bin: the file has 8 bits a channel, and `depth = 16` is for files of 16 \({path}:4:23\)"
             self.assertEqual(set(re.findall(message, said)), set("01234"), said)
 
+    def test_numbers_of_palettes(self):
+        numbers = numpy.random.default_rng(8).integers(0, 21, (12, 17)).astype(numpy.uint8)
+        image = Image.fromarray(numbers, "P")
+        image.putpalette(list(range(200, 137, -1)))
+        exif = Image.Exif()
+        exif[0x0112] = 6
+        stream = io.BytesIO()
+        image.save(stream, "PNG", exif=exif)
+        found = self.decoded(self.files([stream.getvalue()]), {
+            "whole": ("u8[n, h <= 20, w <= 20, c] pad 0", "row.data |> decode(index)"),
+            "gray": ("u8[n, h, w, c]", "(row.data |> decode(gray))[h = 3 .. 7, w = 5 .. 6]"),
+            "upright": ("u8[n, h, w, c]", "(row.data |> decode(index, orient = true))[h = 2 .. 9, w = 1 .. 5]"),
+            "indexed": ("i64[n]", "probe(row.data, image).indexed")})
+        numpy.testing.assert_array_equal(found["whole"][:12, :17, 0], numbers)
+        numpy.testing.assert_array_equal(found["gray"], numpy.asarray(image.convert("L"))[3:7, 5:6, None])
+        numpy.testing.assert_array_equal(found["upright"][..., 0], numpy.rot90(numbers, -1)[2:9, 1:5])
+        self.assertEqual(found["indexed"].tolist(), 1)
+
+    def test_files_of_colours_have_no_numbers_whatever_is_needed(self):
+        contents = []
+        for kind, mode in (("JPEG", "L"), ("PNG", "RGB"), ("BMP", "RGB"), ("WEBP", "L"), ("PPM", "L"), ("PNG", "I;16")):
+            stream = io.BytesIO()
+            Image.new(mode, (8, 8)).save(stream, kind)
+            contents.append(stream.getvalue())
+        stream = io.BytesIO()
+        Image.new("L", (8, 8)).save(stream, "PNG")
+        contents += 20 * [stream.getvalue()]
+        path = self.write("""pipeline test(list: path, root: path, read: bool = true) with on_error = substitute(100%) {
+  for row in file_list(list, root)
+  let x = row.data |> decode(index)
+  batch 1 per rank last drop { output y: u8[n, h, w, c] = if read then x[h = 0 .. 1, w = 0 .. 1] else u8(x[h = 0 .. 1, w = 0 .. 1] * 0) }
+}""")
+        for read in ("true", "false"):
+            said = self.run_tool("run", path, *self.files(contents), "--set", f"read={read}").stderr
+            message = (r": (\d)\.bin: the file has no numbers of a palette, which `decode\(index\)` gives: its pixels are colours, or of 16 bits "
+                       rf"\({path}:4:23\)")
+            self.assertEqual(set(re.findall(message, said)), set("012345"), said)
+
     def test_mistakes_are_told_at_their_place(self):
         for decode, column, message in (
+                ("decode(index, depth = 16)", 50, "numbers of a palette have 8 bits"),
+                ("decode(index, count = 3)", 35, "the frames of a video have no palette"),
                 ("decode(gray, depth = 12)", 49, "a depth of 12 bits; pixels have 8 or 16, or 32 as floats"),
                 ("decode(gray, count = 3, depth = 16)", 60, "the frames of a video have 8 bits a channel"),
                 ("decode(gray, depth = row.bits)", 49, "`depth` must be known when compiling")):

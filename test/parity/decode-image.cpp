@@ -4,8 +4,9 @@
 //
 //   decode-image
 //
-// A line is `rgb|gray|rgb16|gray16|rgb32|gray32 TOP LEFT HEIGHT WIDTH FILE`; a height of 0 means
-// the whole image. The answer is `ok HEIGHT WIDTH ORIENTATION` and the pixels, or `error MESSAGE`.
+// A line is `rgb|gray|index|rgb16|gray16|rgb32|gray32 TOP LEFT HEIGHT WIDTH FILE`; a height of 0
+// means the whole image. The answer is `ok HEIGHT WIDTH ORIENTATION` and the pixels, or `error
+// MESSAGE`.
 #include "runtime/media/ImageDecoder.h"
 #include "runtime/media/ImageHeader.h"
 
@@ -33,6 +34,7 @@ static Status answer(ImageDecoder &decoder, const std::string &line) {
   if (region.height == 0)
     region = {0, 0, info->height, info->width};
   const PixelFormat format = kind == "gray"     ? PixelFormat::Gray
+                             : kind == "index"  ? PixelFormat::Index
                              : kind == "gray16" ? PixelFormat::Gray16
                              : kind == "rgb16"  ? PixelFormat::Rgb16
                              : kind == "gray32" ? PixelFormat::GrayFloat

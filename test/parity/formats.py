@@ -207,6 +207,38 @@ class Formats(unittest.TestCase):
                 if channels == 1:
                     numpy.testing.assert_array_equal(numpy.asarray(Image.open(io.BytesIO(data))), scaled[..., 0])
 
+    def compare_indices(self, data, numbers, what):
+        for region in ((0, 0, 0, 0), *self.regions(*numbers.shape)):
+            ours = self.decode(data, "index", region)
+            self.assertNotIsInstance(ours, str, f"{what}: {ours}")
+            top, left, height, width = region if region[2] else (0, 0, *numbers.shape)
+            numpy.testing.assert_array_equal(ours[..., 0], numbers[top:top + height, left:left + width], f"{what}, {region}")
+
+    def test_indices(self):
+        """The numbers of a file, whatever colours its palette has for them, or none."""
+        for colour, depth in ((3, 1), (3, 2), (3, 4), (3, 8), (0, 1), (0, 2), (0, 4), (0, 8)):
+            for interlaced in (False, True):
+                for height, width in ((1, 1), (3, 7), (33, 21)):
+                    values = self.rng.integers(0, 1 << depth, (height, width, 1))
+                    for colours in (None, 1) if colour == 3 else (None,):
+                        data = png(self.rng, height, width, colour, depth, interlaced, colours=colours, values=values)
+                        self.compare_indices(data, values[..., 0], f"PNG, colour {colour}, {depth} bits, {height} x {width}")
+        for kind in ("PNG", "BMP"):
+            for image in (picture(self.rng, 19, 23).quantize(21), picture(self.rng, 19, 23, "L")):
+                self.compare_indices(saved(image, kind), numpy.asarray(image), f"{kind}, {image.mode}")
+        for turn in range(9):
+            data = self.runs(*(int(n) for n in self.rng.integers(1, 24, 2)), False, down=turn % 2 == 1)
+            self.compare_indices(data, numpy.asarray(Image.open(io.BytesIO(data))), f"run lengths, {turn}")
+        wide = "the file has 16 bits a channel: `decode(gray, depth = 16)` gives its numbers"
+        none = " file without numbers of a palette, which `decode(index)` gives; `decode(gray)` gives grays"
+        for data, message in ((png(self.rng, 5, 5, 0, 16), wide), (png(self.rng, 5, 5, 2, 16), wide), (png(self.rng, 5, 5, 2, 8), "a PNG" + none),
+                              (png(self.rng, 5, 5, 4, 8), "a PNG" + none), (png(self.rng, 5, 5, 6, 8), "a PNG" + none),
+                              (saved(picture(self.rng, 5, 5), "JPEG"), "a JPEG" + none), (saved(picture(self.rng, 5, 5), "WEBP"), "a WebP" + none),
+                              (saved(picture(self.rng, 5, 5), "BMP"), "a BMP" + none), (saved(picture(self.rng, 5, 5, "L"), "PPM"), "a PNM" + none)):
+            self.assertEqual(self.decode(data, "index"), message)
+        whole = saved(picture(self.rng, 9, 9).quantize(21), "PNG")
+        self.assertEqual(self.decode(whole[:-40], "index"), self.decode(whole[:-40], "gray"))
+
     def test_png(self):
         for what, data in self.every_png():
             self.compare(data, what)

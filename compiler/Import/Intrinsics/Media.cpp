@@ -229,6 +229,8 @@ void Intrinsics::refuseFormat(llvm::StringRef word, dsl::SourceRange range) {
                  "`decode(mono)` mixes the channels, `decode(channels)` keeps them, of all formats")
           .Cases("jpeg", "jpg", "png", "webp", "image", "pil",
                  "`decode(rgb)` or `decode(gray)`, of all formats")
+          .Cases("palette", "indexed", "indices", "mask", "labels", "classes", "p",
+                 "`decode(index)` gives the numbers of a palette")
           .Default("");
   if (!hint.empty())
     fail(range, "there is no " + quote(word.str()) + " here", hint);
@@ -251,7 +253,7 @@ Val Intrinsics::decode(Args args, dsl::SourceRange range) {
     return decodeWave(args);
   if (args[1].value.is(Kind::Word))
     refuseFormat(args[1].value.word, args[1].range);
-  std::string format = demandWord(args[1], {"rgb", "gray", "mono", "channels"});
+  std::string format = demandWord(args[1], {"rgb", "gray", "index", "mono", "channels"});
   auto given = [&](size_t i) { return !args[i].value.is(Kind::Poison); };
   for (size_t i : {6, 7})
     if (given(i))
@@ -267,9 +269,14 @@ Val Intrinsics::decode(Args args, dsl::SourceRange range) {
     if (depth != 8 && depth != 16 && depth != 32)
       fail(args[8].range,
            "a depth of " + std::to_string(depth) + " bits; pixels have 8 or 16, or 32 as floats");
+    if (format == "index" && depth != 8)
+      fail(args[8].range, "numbers of a palette have 8 bits",
+           "`decode(gray, depth = 16)` gives the numbers of a file of 16 bits");
     if (isClip && depth != 8)
       fail(args[8].range, "the frames of a video have 8 bits a channel");
   }
+  if (isClip && format == "index")
+    fail(args[1].range, "the frames of a video have no palette", "`gray`");
   const char *medium = isClip ? "video" : "image";
   const bool orient =
       given(2) && demandInt(castTo(pipe::CastMode::value,
@@ -283,15 +290,21 @@ Val Intrinsics::decode(Args args, dsl::SourceRange range) {
     check(compare(pipe::Predicate::eq, found, wanted),
           "the file has {0} bits a channel, and `depth = {1}` is for files of {1}", found, wanted);
   }
+  if (format == "index")
+    check(compare(pipe::Predicate::eq, header("indexed"), intConstant(1)),
+          "the file has no numbers of a palette, which `decode(index)` gives: its pixels are "
+          "colours, or of 16 bits",
+          height, width);
   if (orient) { // the last four orientations exchange the sides
     mlir::Value turned = compare(pipe::Predicate::ge, header("orientation"), intConstant(5));
     mlir::Value stored = height;
     height = select(turned, width, stored);
     width = select(turned, stored, width);
   }
-  std::vector<Dim> axes = {{{"h", -1, -1, ""}, height},
-                           {{"w", -1, -1, ""}, width},
-                           {{"c", format == "rgb" ? 3 : 1, -1, format}, {}}};
+  std::vector<Dim> axes = {
+      {{"h", -1, -1, ""}, height},
+      {{"w", -1, -1, ""}, width},
+      {{"c", format == "rgb" ? 3 : 1, -1, format == "index" ? "" : format}, {}}};
   llvm::SmallVector<mlir::Value> frames;
   if (isClip) {
     auto numberOf = [&](size_t i, int64_t otherwise, const char *what) {

@@ -268,7 +268,8 @@ Status decodeBmp(std::span<const uint8_t> bytes, const Target &target, const Ima
       return status;
   const uint8_t *pixels = info->runBits ? work.data() : bytes.data() + info->pixels;
   const unsigned indexBits = info->runBits ? 8 : info->bits;
-  const Palette palette = info->bits <= 8 ? readPalette(bytes, *info) : Palette();
+  const bool hasColours = info->bits <= 8 && target.format != PixelFormat::Index;
+  const Palette palette = hasColours ? readPalette(bytes, *info) : Palette();
   const Region &region = target.region;
   stats.rowsDecoded += region.height;
   for (uint32_t y = 0; y < region.height; ++y) {

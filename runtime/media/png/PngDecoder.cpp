@@ -84,6 +84,7 @@ void convertRow(const PngInfo &info, const Palette &palette, const uint8_t *row,
                 const Target &target, uint8_t *out) {
   const uint32_t begin = target.region.left, count = target.region.width;
   const unsigned depth = info.depth;
+  const bool isIndex = target.format == PixelFormat::Index;
   const size_t wide = depth / 8; // bytes of a channel, where there are whole ones
   auto write = [&](const auto &load) { writeRow(begin, count, target.format, out, load); };
   auto gray = [](uint8_t value) { return Rgb{value, value, value}; };
@@ -91,7 +92,7 @@ void convertRow(const PngInfo &info, const Palette &palette, const uint8_t *row,
   case 0:
     if (depth == 16) // as Pillow, which clips
       return write([&](size_t x) { return gray(row[2 * x] ? 255 : row[2 * x + 1]); });
-    return write([&, step = 255 / ((1u << depth) - 1)](size_t x) {
+    return write([&, step = isIndex ? 1 : 255 / ((1u << depth) - 1)](size_t x) {
       return gray(uint8_t(packedAt(row, x, depth) * step));
     });
   case 3:
@@ -189,6 +190,8 @@ Status decodePng(std::span<const uint8_t> bytes, const Target &target, const Ima
   auto parts = readPngParts(bytes, *info);
   if (!parts)
     return parts.error();
+  if (target.format == PixelFormat::Index)
+    parts->palette = Palette();
   const uint32_t top = target.region.top, bottom = top + target.region.height;
   const uint32_t last = parts->hasEnd ? bottom : info->height;
   stats.rowsDecoded += info->interlaced ? info->height : last;
