@@ -187,6 +187,23 @@ class Compacting(AlongTest):
                 numpy.testing.assert_array_equal(found["where"], expected.argmax(axis=0))
         self.assertGreater(len(sizes), 3)
 
+    def test_a_known_length_of_them(self):
+        for position in range(5):
+            found = self.along({"kept": ("f32[n, p <= 40, xyz] ragged", "kept"), "three": ("f32[n, p, xyz]", "fit_length(kept, p, 3)"),
+                                "many": ("f32[n, p, xyz]", "fit_length(kept, p, 99, fill = -7.0)"),
+                                "turned": ("f32[n, p, xyz]", "reverse(fit_length(kept + 1.0, p, 50), p)"),
+                                "short": ("f32[n, p, xyz]", "fit_length(row.points, p, 3)"), "long": ("f32[n, p, xyz]", "row.points |> fit_length(p, 44, 2.0)"),
+                                "points": ("f32[n, p <= 40, xyz] ragged", "row.points")},
+                               lets=self.KEEP, position=position)
+
+            def fitted(rows, length, fill):
+                return numpy.concatenate([rows[:length], numpy.full((max(length - len(rows), 0), 3), fill, numpy.float32)])
+            numpy.testing.assert_array_equal(found["three"], fitted(found["kept"], 3, 0))
+            numpy.testing.assert_array_equal(found["many"], fitted(found["kept"], 99, -7))
+            numpy.testing.assert_array_equal(found["turned"][::-1], fitted(found["kept"] + numpy.float32(1), 50, 0))
+            numpy.testing.assert_array_equal(found["short"], fitted(found["points"], 3, 0))
+            numpy.testing.assert_array_equal(found["long"], fitted(found["points"], 44, 2))
+
     def test_more_than_an_output_declares_is_a_bad_sample(self):
         text = f"""pipeline p() with on_error = fail {{
   for row in synthetic(9, points = f32[p = 40, xyz = 3])
@@ -203,7 +220,7 @@ class Compacting(AlongTest):
         reason = "how many elements axis `p` has is known once `compact` has looked at the values, and this needs the number before"
         for value in ("reverse(kept, p)", "extend(kept, p, 1, 1)", "resample(kept, p, 10)",
                       "window (v in kept, p = -1 ..= 1) { v[p = 0] }", "kept + row.points"):
-            shown = self.refused(text(value), "test.pipe:7:", reason, "hint: `map`, reductions")
+            shown = self.refused(text(value), "test.pipe:7:", reason, "hint: `fit_length(x, p, ...)` makes")
             self.assertEqual(shown.count("error"), 1, shown)
         self.refused(text("kept", "f32[n, p = 40, xyz]"), reason)
         self.refused(text("kept", "f32[n, p, xyz]"), "axis `p` of output `y` differs from sample to sample")

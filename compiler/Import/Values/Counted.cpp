@@ -32,8 +32,10 @@ void Tensors::failCounted(dsl::SourceRange range, const Dim &dim, const Counted 
   fail(range,
        "how many elements axis " + quote(dim.axis.name) + " has is known once " + counted.once +
            ", and this needs the number before",
-       "`map`, reductions, scans and `sort` take such an axis; an output delivers it with `pad` or "
-       "`ragged`");
+       "`fit_length(x, " +
+           dim.axis.name +
+           ", ...)` makes an axis of known length of it; `map`, reductions, scans and `sort` take "
+           "it as it is, and outputs with `pad` or `ragged`");
 }
 
 void Tensors::demandKnown(const std::vector<Dim> &all, const std::string &axis,
