@@ -133,6 +133,28 @@ class Records(LanguageTest):
             numpy.testing.assert_array_equal(together[names[path]], alone, f"seed {seed}, {path}:\n{text}")
         return len(tensors)
 
+    def test_fields_beside_boxes_move_with_them(self):
+        text = """use vision
+pipeline test() {
+  for row in synthetic(100, x = u8[h = 6, w = 9, c = rgb], boxes = f32[k = 3, box = xyxy], label = 0 .. 7) order sequential
+  let s = { mask = row.x[c = 1], image = row.x, boxes = row.boxes, inside = { image = row.x, boxes = row.boxes, again = row.x }, label = row.label }
+  let y = s |> flip(w) if chance(50%) |> flip(h) if chance(50%)
+  batch 4 per rank last drop {
+    output image: u8[n, h, w, c] = y.image
+    output mask: u8[n, h, w] = y.mask
+    output again: u8[n, h, w, c] = y.inside.again
+    output was: u8[n, h, w, c] = row.x
+    output label: i64[n] = y.label
+  }
+}"""
+        moved = 0
+        for position in range(8):
+            found = self.sample(text, position)
+            numpy.testing.assert_array_equal(found["mask"], found["image"][..., 1])
+            numpy.testing.assert_array_equal(found["again"], found["image"])
+            moved += not numpy.array_equal(found["image"], found["was"])
+        self.assertGreater(moved, 2)
+
     def test_fields_are_what_they_are_alone(self):
         compared = sum(self.check(seed) for seed in range(SEED, SEED + COUNT))
         self.assertGreater(compared, COUNT)

@@ -7,15 +7,66 @@
 
 using namespace penstock::importer;
 
-/// Returns whether a record's fields are fields of another one.
-static bool sharesFields(const std::vector<std::string> &names, const Val &record) {
-  return llvm::any_of(names, [&](const std::string &name) { return record.field(name); });
+using FnList = std::vector<const penstock::dsl::FnDecl *>;
+
+/// Returns whether a parameter takes a record as it is.
+static bool takesRecord(const penstock::dsl::TypeExpr &type) {
+  return type.kind == penstock::dsl::TypeExpr::Kind::Record || type.name.text == "rect" ||
+         type.name.text == "point";
 }
 
-/// Returns whether an argument has a value for each of some fields, as `fill = { mask = 255 }`.
-/// A `rect` has none: no field is called as its parts are.
-static bool isOfFields(const Argument &arg, const Val &record) {
-  return !arg.name.empty() && arg.value.is(Kind::Record) && sharesFields(arg.value.names, record);
+/// Returns whether what is given for a name has a value for each of some fields, as
+/// `fill = { mask = 255 }`: where no function takes a record there.
+static bool isByField(const FnList &fns, const std::string &name) {
+  return !fns.empty() && !name.empty() && llvm::none_of(fns, [&](const auto *fn) {
+    return llvm::any_of(fn->params, [&](const penstock::dsl::Param &param) {
+      return param.name.text == name && takesRecord(param.type);
+    });
+  });
+}
+
+static bool isByField(const FnList &fns, const Argument &arg) {
+  return arg.value.is(Kind::Record) && isByField(fns, arg.name);
+}
+
+Val Expressions::callMatched(const dsl::Name &name, const FnList &fns, const dsl::FnDecl &fn,
+                             Frame callee, const std::vector<Argument> &args) {
+  const std::map<std::string, int> before = draws.ordinals;
+  Val result = callFn(fn, std::move(callee), name.range);
+  if (args.empty() || !args[0].value.is(Kind::Record) || !result.is(Kind::Record) ||
+      fn.params[0].type.kind != dsl::TypeExpr::Kind::Record)
+    return result;
+  std::vector<Argument> rest = args;
+  Val &beside = rest[0].value;
+  beside.names.clear();
+  beside.parts.clear();
+  for (size_t i = 0; i < args[0].value.names.size(); ++i)
+    if (const std::string &field = args[0].value.names[i]; !result.field(field)) {
+      beside.names.push_back(field);
+      beside.parts.push_back(args[0].value.parts[i]);
+    }
+  if (fns.size() > 1 && !beside.names.empty()) {
+    const std::map<std::string, int> after = std::exchange(draws.ordinals, before);
+    if (std::optional<Val> moved = callByField(name, fns, rest))
+      beside = *moved;
+    for (const auto &[path, count] : after)
+      draws.ordinals[path] = std::max(draws.ordinals[path], count);
+  }
+  // In the order that they had, so that an `if` around the call finds the same type on both sides.
+  Val ordered = result;
+  ordered.names.clear();
+  ordered.parts.clear();
+  auto add = [&](const std::string &field) {
+    const Val *part = result.field(field);
+    ordered.names.push_back(field);
+    ordered.parts.push_back(part ? *part : *beside.field(field));
+  };
+  for (const std::string &field : args[0].value.names)
+    add(field);
+  for (const std::string &field : result.names)
+    if (!ordered.field(field))
+      add(field);
+  return ordered;
 }
 
 const Val &Expressions::demandField(const Val &record, const std::string &field,
@@ -28,19 +79,18 @@ const Val &Expressions::demandField(const Val &record, const std::string &field,
        near.empty() ? "" : quote(near));
 }
 
-std::optional<Val> Expressions::evalByField(const dsl::Expr &expr, const Val &record) {
+std::optional<Val> Expressions::evalByField(const dsl::Expr &expr, const Val &record,
+                                            const std::string &function, const std::string &name) {
   const auto *fields = expr.as<dsl::RecordExpr>();
-  if (!fields || !record.is(Kind::Record))
+  if (!fields || !record.is(Kind::Record) ||
+      !isByField(program.findFns(*frame().file, function), name))
     return std::nullopt;
   Val result;
   result.kind = Kind::Record;
-  for (const auto &field : fields->fields)
-    result.names.push_back(field.name.text);
-  if (!sharesFields(result.names, record))
-    return std::nullopt;
   for (const auto &field : fields->fields) {
+    result.names.push_back(field.name.text);
     const Val &meant = demandField(record, field.name.text, field.name.range);
-    std::optional<Val> deeper = evalByField(*field.value, meant);
+    std::optional<Val> deeper = evalByField(*field.value, meant, function, name);
     result.parts.push_back(deeper ? *deeper : evalArg(*field.value).value);
     if (result.parts.back().is(Kind::Poison))
       throw Abort{};
@@ -49,58 +99,128 @@ std::optional<Val> Expressions::evalByField(const dsl::Expr &expr, const Val &re
 }
 
 /// The arguments of one field's call: its own where one is given, or else none, for the default.
-/// \param own  set to an argument that is the field's own.
-static std::vector<Argument> argumentsOf(const std::string &field,
-                                         const std::vector<Argument> &args, const Argument *&own) {
-  std::vector<Argument> given = {args[0]};
-  given[0].value = *args[0].value.field(field);
+struct FieldCall {
+  std::vector<Argument> args;
+  const Argument *own = nullptr;    ///< an argument that is the field's own
+  const Argument *others = nullptr; ///< one that only other fields have
+};
+
+static FieldCall callOf(const std::string &field, const FnList &fns,
+                        const std::vector<Argument> &args) {
+  FieldCall call{{args[0]}};
+  call.args[0].value = *args[0].value.field(field);
   for (const Argument &arg : llvm::drop_begin(args)) {
-    if (!isOfFields(arg, args[0].value)) {
-      given.push_back(arg);
-    } else if (const Val *value = arg.value.field(field)) {
-      own = &arg;
-      given.push_back(arg);
-      given.back().value = *value;
-      given.back().expr = nullptr;
-      if (const auto *record = arg.expr ? arg.expr->as<penstock::dsl::RecordExpr>() : nullptr)
-        for (const auto &part : record->fields)
-          if (part.name.text == field) {
-            given.back().expr = part.value.get();
-            given.back().range = part.value->range;
-          }
+    if (!isByField(fns, arg)) {
+      call.args.push_back(arg);
+      continue;
     }
+    const Val *value = arg.value.field(field);
+    if (!value) {
+      call.others = &arg;
+      continue;
+    }
+    call.own = &arg;
+    call.args.push_back(arg);
+    Argument &own = call.args.back();
+    own.value = *value;
+    own.expr = nullptr;
+    if (const auto *record = arg.expr ? arg.expr->as<penstock::dsl::RecordExpr>() : nullptr)
+      for (const auto &part : record->fields)
+        if (part.name.text == field) {
+          own.expr = part.value.get();
+          own.range = part.value->range;
+        }
   }
-  return given;
+  return call;
 }
 
 /// Returns whether a value holds positions, which an op that moves pixels must move.
 static bool holdsPositions(const Val &value) {
   static constexpr llvm::StringRef formats[] = {"xyxy", "xywh", "cxcywh", "yxyx", "xyzlwhr"};
+  static constexpr llvm::StringRef points[] = {"xy", "yx", "xyv", "xyz", "zyx"};
   if (!value.is(Kind::Tensor))
     return false;
   return llvm::any_of(value.tensorType().getAxes(), [](const penstock::pipe::Axis &axis) {
-    return llvm::is_contained(formats, axis.metadata) || axis.name == "xy" || axis.name == "xyz";
+    return llvm::is_contained(formats, axis.metadata) || llvm::is_contained(points, axis.name);
   });
 }
 
-std::optional<Val> Expressions::callByField(const dsl::Name &name,
-                                            const std::vector<const dsl::FnDecl *> &fns,
+/// Returns whether a function could take a tensor first, whatever else it is given.
+bool Expressions::takesFirst(const dsl::FnDecl &fn, const std::vector<Argument> &given) {
+  if (fn.params.empty() || fn.params[0].type.kind != dsl::TypeExpr::Kind::Tensor)
+    return false;
+  Frame callee;
+  size_t position = 1;
+  for (const Argument &arg : llvm::drop_begin(given)) { // axes that are parameters
+    for (size_t i = 1; i < fn.params.size(); ++i) {
+      const dsl::Param &param = fn.params[i];
+      const bool meant = arg.name.empty() ? i == position : param.name.text == arg.name;
+      if (meant && param.type.name.text == "axis" && arg.value.is(Kind::Word))
+        callee.axes[param.name.text] = arg.value.word;
+    }
+    position += arg.name.empty();
+  }
+  Misfit unused;
+  Val first = given[0].value;
+  return matchTensor(fn, fn.params[0].type, given[0], first, callee, unused,
+                     fn.params[0].name.text);
+}
+
+/// Notes where the ops stand that come next.
+static mlir::Operation *lastOp(mlir::OpBuilder &base) {
+  mlir::Block *block = base.getInsertionBlock();
+  const auto point = base.getInsertionPoint();
+  return point == block->begin() ? nullptr : &*std::prev(point);
+}
+
+/// The axes along which a call moves elements, as far as that shows: it makes other extents, or
+/// ops behind `last` that warp or resample. What has these axes, too, cannot stay as it is.
+std::set<std::string> Expressions::movedAxes(mlir::Operation *last, const Val &from,
+                                             const Val &to) {
+  std::set<std::string> moved;
+  if (from.is(Kind::Tensor) && to.is(Kind::Tensor))
+    for (const Dim &before : dims(from.ir))
+      if (const Dim *after = find(dims(to.ir), before.axis.name);
+          after && after->axis.extent != before.axis.extent)
+        moved.insert(before.axis.name);
+  auto look = [&](mlir::Operation *op) {
+    if (auto gather = llvm::dyn_cast<pipe::GatherOp>(op)) {
+      for (auto name : gather.getOver().getAsValueRange<mlir::StringAttr>())
+        moved.insert(name.str());
+    } else if (auto resample = llvm::dyn_cast<pipe::ResampleOp>(op)) {
+      moved.insert(resample.getAxis().str());
+    }
+  };
+  mlir::Block *block = base.getInsertionBlock();
+  for (auto at = last ? std::next(last->getIterator()) : block->begin();
+       at != base.getInsertionPoint(); ++at)
+    at->walk(look);
+  return moved;
+}
+
+std::optional<Val> Expressions::callByField(const dsl::Name &name, const FnList &fns,
                                             const std::vector<Argument> &args) {
   Val result = args[0].value;
   for (const Argument &arg : llvm::drop_begin(args))
-    if (isOfFields(arg, result))
+    if (isByField(fns, arg))
       for (const std::string &field : arg.value.names)
         demandField(result, field, arg.range);
-  auto refuse = [&](size_t field, const std::string &why, const std::string &hint) {
-    auto report = error(name.range, quote(name.text) + " cannot " + why + " the field " +
-                                        quote(result.names[field]) + hint);
-    report.note(args[0].origin(), "it is " + show(result.parts[field]));
+  auto refuse = [&](size_t field, const std::string &why, const std::string &hint = {}) {
+    auto report = error(name.range, quote(name.text) + " cannot " + why);
+    report.note(args[0].origin(),
+                quote(result.names[field]) + " is " + show(args[0].value.parts[field]));
     for (const dsl::FnDecl *fn : fns)
       report.note(fn->name.range, "this one takes " + signature(*fn));
-    return report;
+    report.hint(hint);
+    throw Abort{};
   };
   bool any = false;
-  std::optional<size_t> ofOtherType; // the first field that only its element type keeps out
+  std::set<std::string> moved;
+  struct Left {
+    size_t field;
+    bool byElement; ///< only its element type keeps it out
+  };
+  std::vector<Left> left;
   // All fields see the same draws, and what comes behind sees others than any of them.
   const std::map<std::string, int> before = draws.ordinals;
   std::map<std::string, int> after = before;
@@ -109,8 +229,10 @@ std::optional<Val> Expressions::callByField(const dsl::Name &name,
       after[path] = std::max(after[path], count);
   };
   for (size_t i = 0; i < result.parts.size(); ++i) {
-    const Argument *own = nullptr;
-    const std::vector<Argument> given = argumentsOf(result.names[i], args, own);
+    const std::string &field = result.names[i];
+    const FieldCall call = callOf(field, fns, args);
+    const std::vector<Argument> &given = call.args;
+    const Val &value = given[0].value;
     bool taken = false;
     Misfit best;
     best.score = -1;
@@ -123,39 +245,57 @@ std::optional<Val> Expressions::callByField(const dsl::Name &name,
         continue;
       }
       draws.ordinals = before;
-      result.parts[i] = callFn(*fn, std::move(*callee), given[0].value, name.range);
+      mlir::Operation *last = lastOp(base);
+      result.parts[i] = callMatched(name, fns, *fn, std::move(*callee), given);
+      moved.merge(movedAxes(last, value, result.parts[i]));
       taken = any = true;
       noteDraws();
       break;
     }
-    if (!taken && given[0].value.is(Kind::Record)) { // goes to its fields in turn
+    if (!taken && value.is(Kind::Record)) { // goes to its fields in turn
       draws.ordinals = before;
-      if (auto moved = callByField(name, fns, given)) {
-        result.parts[i] = *moved;
+      if (auto inner = callByField(name, fns, given)) {
+        result.parts[i] = *inner;
         taken = any = true;
         noteDraws();
       }
     }
     if (taken)
       continue;
-    if (holdsPositions(result.parts[i])) {
-      refuse(i, "move", ", which holds positions");
-      throw Abort{};
-    }
-    if (own) { // it is meant, whatever there is against it
+    if (holdsPositions(value))
+      refuse(i, "move the field " + quote(field) + ", which holds positions");
+    const bool fits = value.is(Kind::Tensor) && value.tensorType().getRank() > 0 &&
+                      llvm::any_of(fns, [&](const auto *fn) { return takesFirst(*fn, given); });
+    if (call.own || (fits && !call.others)) { // it is meant, whatever there is against it
       auto report = error(best.range.valid() ? best.range : name.range, best.message);
+      report.note(args[0].origin(), "this is for the field " + quote(field) + ", " + show(value));
       for (auto &[where, text] : best.notes)
         report.note(where, text);
       report.hint(best.hint);
       throw Abort{};
     }
-    if (best.byElement == given.data() && !ofOtherType)
-      ofOtherType = i;
+    if (call.others && value.is(Kind::Tensor) && value.tensorType().getRank() > 0)
+      refuse(i, "do without " + quote(call.others->name) + " for the field " + quote(field),
+             quote(call.others->name + " = { " + field + " = ... }") +
+                 ", or leave the field out of the record");
+    left.push_back({i, best.byElement == given.data()});
   }
-  if (any && ofOtherType) {
-    refuse(*ofOtherType, "take", ", for its elements alone, and would leave it as it is")
-        .hint("convert its elements before, or leave the field out of the record");
-    throw Abort{};
+  for (const Left &one : left) {
+    const Val &value = result.parts[one.field];
+    const std::string &field = result.names[one.field];
+    if (any && one.byElement)
+      refuse(one.field,
+             "take the field " + quote(field) +
+                 ", for its elements alone, and would leave it as it is",
+             "convert its elements before, or leave the field out of the record");
+    if (!value.is(Kind::Tensor))
+      continue;
+    for (const Dim &dim : dims(value.ir))
+      if (moved.contains(dim.axis.name))
+        refuse(one.field,
+               "take the field " + quote(field) + ", and moves others along axis " +
+                   quote(dim.axis.name) + ", which it has, too",
+               "leave it out of the record if it shall stay");
   }
   draws.ordinals = std::move(after);
   return any ? std::optional<Val>(result) : std::nullopt;

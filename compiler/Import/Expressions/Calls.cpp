@@ -32,8 +32,9 @@ std::vector<Argument> Expressions::evalArgs(const dsl::ArgList *args, const std:
     const dsl::Arg &arg = args->args[i];
     const Val *first = input ? input : result.empty() ? nullptr : &result[0].value;
     std::optional<Val> special = function == "decode" ? evalType(*arg.value)
-                                 : arg.name && first  ? evalByField(*arg.value, *first)
-                                                      : std::nullopt;
+                                 : arg.name && first
+                                     ? evalByField(*arg.value, *first, function, arg.name->text)
+                                     : std::nullopt;
     Argument value =
         special ? Argument{*special, "", arg.value.get(), arg.value->range} : evalArg(*arg.value);
     if (arg.name)
@@ -152,7 +153,7 @@ Val Expressions::callNamed(const dsl::Name &name, std::vector<Argument> args,
   for (const dsl::FnDecl *fn : fns) {
     Misfit why;
     if (std::optional<Frame> callee = matching(*fn, why, false))
-      return callFn(*fn, std::move(*callee), args.empty() ? Val() : args[0].value, name.range);
+      return callMatched(name, fns, *fn, std::move(*callee), args);
     if (why.score > best.score)
       best = std::move(why);
   }
@@ -168,7 +169,7 @@ Val Expressions::callNamed(const dsl::Name &name, std::vector<Argument> args,
     for (const dsl::FnDecl *fn : fns) {
       Misfit why;
       if (std::optional<Frame> callee = matching(*fn, why, true))
-        return callFn(*fn, std::move(*callee), args[0].value, name.range);
+        return callMatched(name, fns, *fn, std::move(*callee), args);
     }
   if (!args.empty() && args[0].value.is(Kind::Record))
     if (std::optional<Val> result = callByField(name, fns, args))
@@ -194,8 +195,7 @@ Val Expressions::callNamed(const dsl::Name &name, std::vector<Argument> args,
   throw Abort{};
 }
 
-Val Expressions::callFn(const dsl::FnDecl &fn, Frame callee, const Val &first,
-                        dsl::SourceRange range) {
+Val Expressions::callFn(const dsl::FnDecl &fn, Frame callee, dsl::SourceRange range) {
   constexpr size_t deepest = 200; // calls within calls
   if (calls.size() >= deepest) {
     for (const CallSite &call : calls)
@@ -210,13 +210,6 @@ Val Expressions::callFn(const dsl::FnDecl &fn, Frame callee, const Val &first,
   Val result = renamedBack(callBody(fn, std::move(callee), range), renamed, fn, range);
   if (isPrelude && draws.count != drawsBefore)
     draws.show(result, fn.name.text);
-  if (first.is(Kind::Record) && result.is(Kind::Record) && !fn.params.empty() &&
-      fn.params[0].type.kind == dsl::TypeExpr::Kind::Record)
-    for (size_t i = 0; i < first.names.size(); ++i) // fields that only ride along
-      if (!result.field(first.names[i])) {
-        result.names.push_back(first.names[i]);
-        result.parts.push_back(first.parts[i]);
-      }
   return result;
 }
 

@@ -173,8 +173,7 @@ private:
   /// Evaluates a type where a value stands; nothing if it is none.
   std::optional<Val> evalType(const dsl::Expr &expr);
   Val callNamed(const dsl::Name &name, std::vector<Argument> args, dsl::SourceRange range);
-  /// \param first  the first argument, whose unnamed fields ride along.
-  Val callFn(const dsl::FnDecl &fn, Frame callee, const Val &first, dsl::SourceRange range);
+  Val callFn(const dsl::FnDecl &fn, Frame callee, dsl::SourceRange range);
   /// Names that are axes of a function's own, or of those that it calls.
   const std::set<std::string> &ownAxes(const dsl::FnDecl &fn);
   std::map<const dsl::FnDecl *, std::set<std::string>> fnAxes;
@@ -188,9 +187,16 @@ private:
   /// Calls a function over a record that no overload takes whole: field by field.
   std::optional<Val> callByField(const dsl::Name &name, const std::vector<const dsl::FnDecl *> &fns,
                                  const std::vector<Argument> &args);
+  /// Calls a function that takes some arguments. Where it takes a record, fields that it does not
+  /// name go to its overloads, or ride along.
+  Val callMatched(const dsl::Name &name, const std::vector<const dsl::FnDecl *> &fns,
+                  const dsl::FnDecl &fn, Frame callee, const std::vector<Argument> &args);
   /// Evaluates what gives fields of a record an argument of their own, words too:
   /// `filter = { mask = nearest }`; nothing if it does not.
-  std::optional<Val> evalByField(const dsl::Expr &expr, const Val &record);
+  std::optional<Val> evalByField(const dsl::Expr &expr, const Val &record,
+                                 const std::string &function, const std::string &name);
+  std::set<std::string> movedAxes(mlir::Operation *last, const Val &from, const Val &to);
+  bool takesFirst(const dsl::FnDecl &fn, const std::vector<Argument> &given);
   const Val &demandField(const Val &record, const std::string &field, dsl::SourceRange range);
   static std::string signature(const dsl::FnDecl &fn);
   std::string showArgs(const std::vector<Argument> &args) const;

@@ -172,10 +172,15 @@ std::string Expressions::asNumber(dsl::UnitKind unit) {
 bool Expressions::matchParam(const dsl::FnDecl &fn, const TypeExpr &type, const Argument &arg,
                              Val value, Frame &callee, Val &bound, Misfit &why,
                              const std::string &name) {
+  const auto given = callee.generics.find(type.name.text);
   auto refuse = [&](std::string hint = {}) {
+    const std::optional<int64_t> number =
+        value.is(Kind::Number) && !value.unit ? constantInt(value.ir) : std::nullopt;
+    const bool isBound = type.kind == TypeExpr::Kind::Scalar && given != callee.generics.end();
     why.range = arg.range;
-    why.message = quote(fn.name.text) + " takes " + quote(name) + " as " + dsl::printType(type) +
-                  ", and this is " + show(value);
+    why.message = quote(fn.name.text) + " takes " + quote(name) + " as " +
+                  (isBound ? show(given->second) : dsl::printType(type)) + ", and this is " +
+                  (isBound && number ? std::to_string(*number) : show(value));
     why.notes.push_back({type.range, "it is declared here"});
     why.hint = std::move(hint);
     return false;
@@ -231,7 +236,10 @@ bool Expressions::matchParam(const dsl::FnDecl &fn, const TypeExpr &type, const 
     }
     std::optional<Val> converted = convert(value, element);
     if (!converted)
-      return refuse(quote(wanted + "(...)") + " converts");
+      return refuse(constantInt(value.ir)
+                        ? ""
+                        : quote((wanted == "int" ? wanted : show(element)) + "(...)") +
+                              " converts");
     bound = *converted;
     return true;
   }

@@ -32,8 +32,7 @@ void Tensors::failCounted(dsl::SourceRange range, const Dim &dim, const Counted 
   fail(range,
        "how many elements axis " + quote(dim.axis.name) + " has is known once " + counted.once +
            ", and this needs the number before",
-       "`fit_length(x, " +
-           dim.axis.name +
+       "`fit_length(x, " + dim.axis.name +
            ", ...)` makes an axis of known length of it; `map`, reductions, scans and `sort` take "
            "it as it is, and outputs with `pad` or `ragged`");
 }
