@@ -33,6 +33,14 @@ SmallVector<FileLineColLoc> penstock::pipe::userPlacesOf(Location location) {
   return ordered;
 }
 
+Location penstock::pipe::joinedPlaces(Location first, Location second) {
+  constexpr size_t most = 256;
+  for (Location one : {first, second})
+    if (auto fused = llvm::dyn_cast<FusedLoc>(one); fused && fused.getLocations().size() >= most)
+      return one;
+  return FusedLoc::get(first.getContext(), {first, second});
+}
+
 FileLineColLoc penstock::pipe::userPlaceOf(Location location) {
   llvm::SetVector<FileLineColLoc> places;
   collect(location, places);

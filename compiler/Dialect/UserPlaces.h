@@ -16,4 +16,8 @@ llvm::SmallVector<mlir::FileLineColLoc> userPlacesOf(mlir::Location location);
 /// Of several the one that was first made into the op; null where there is none.
 mlir::FileLineColLoc userPlaceOf(mlir::Location location);
 
+/// The places of what is made of two ops; of a chain of thousands some hundreds, since
+/// each link would copy those of all that were joined before.
+mlir::Location joinedPlaces(mlir::Location first, mlir::Location second);
+
 } // namespace penstock::pipe

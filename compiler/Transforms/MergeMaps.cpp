@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The pass pipe-merge-maps.
+#include "compiler/Dialect/UserPlaces.h"
 #include "compiler/Transforms/Passes.h"
 #include "compiler/Transforms/Regions.h"
 #include "compiler/Transforms/Rewrite.h"
@@ -43,6 +44,18 @@ static Value emitElement(OpBuilder &builder, Operation *op, ArrayRef<Value> elem
 static size_t lengthOf(Operation *op) {
   auto map = llvm::dyn_cast<MapOp>(op);
   return map ? map.getBody().front().getOperations().size() : 1;
+}
+
+/// In the time that the shorter one takes.
+static bool isLonger(Operation *one, Operation *other) {
+  auto map = llvm::dyn_cast<MapOp>(one), against = llvm::dyn_cast<MapOp>(other);
+  if (!map || !against)
+    return lengthOf(one) > lengthOf(other);
+  Block &a = map.getBody().front(), &b = against.getBody().front();
+  auto i = a.begin(), j = b.begin();
+  while (i != a.end() && j != b.end())
+    ++i, ++j;
+  return i != a.end();
 }
 
 /// Returns the block in which `op` runs for each sample: what reads values of the sample in a batch
@@ -97,12 +110,12 @@ struct JoinProducer : RewritePattern {
           place(deeper);
       else
         place(input);
-    auto joined = rewriter.create<MapOp>(rewriter.getFusedLoc({producer->getLoc(), user->getLoc()}),
+    auto joined = rewriter.create<MapOp>(joinedPlaces(producer->getLoc(), user->getLoc()),
                                          user->getResult(0).getType(), inputs,
                                          llvm::cast<SizedOpInterface>(user).getSizes());
     // Copies the shorter body into the longer one: a chain of maps is joined link by
     // link, and copying all of the joined ones each time would be quadratic.
-    Operation *longer = lengthOf(producer) > lengthOf(user) ? producer : user;
+    Operation *longer = isLonger(producer, user) ? producer : user;
     Block *body = startBody(rewriter, joined);
     unsigned before = 0; // arguments that go
     auto from = llvm::dyn_cast<MapOp>(longer);

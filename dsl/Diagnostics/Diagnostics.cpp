@@ -45,10 +45,14 @@ std::vector<Diagnostic> Diagnostics::sorted() const {
 
   std::vector<Diagnostic> unique;
   for (size_t i : order) {
-    auto same = [&](const Diagnostic &other) {
-      return other.range == all[i].range && other.message == all[i].message;
-    };
-    if (std::none_of(unique.begin(), unique.end(), same))
+    bool isThere = false; // among those of the same beginning, which come last
+    for (auto other = unique.rbegin(); other != unique.rend() && !isThere; ++other) {
+      if (other->range.file.index != all[i].range.file.index ||
+          other->range.begin != all[i].range.begin)
+        break;
+      isThere = other->range == all[i].range && other->message == all[i].message;
+    }
+    if (!isThere)
       unique.push_back(all[i]);
   }
   return unique;

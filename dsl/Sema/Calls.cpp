@@ -147,8 +147,8 @@ bool Checker::checkMethod(const Expr &base, const Name &method) {
 
 void Checker::checkCallOf(const Name &function, const ArgList *args, size_t piped) {
   std::vector<const FnDecl *> fns = program.findFns(file, function.text);
-  if (!fns.empty() && (currentFn || inPipeline))
-    sizes.addCall(currentFn, function, fns);
+  if (!fns.empty() && isCounted())
+    sizes.addUse(owner(), function, {fns.begin(), fns.end()});
   bool builtin = builtins.functions.contains(function.text) || isElementType(function.text);
   if (fns.empty() && !builtin)
     unknownFunction(function);

@@ -54,6 +54,13 @@ private:
   };
   std::map<const FnDecl *, std::vector<FnCall>> fnCalls; ///< certain ones only
   const FnDecl *currentFn = nullptr;
+  /// Whose size expressions are counted for.
+  InlinedSize::Owner owner() const {
+    return currentFn ? static_cast<InlinedSize::Owner>(currentFn) : currentConst;
+  }
+  /// Hints compare a name with all there are: not for each of thousands of errors.
+  bool seeksNear() const { return diagnostics.count() <= 100; }
+  bool isCounted() const { return currentFn || currentConst || inPipeline; }
 
   struct ScopeGuard {
     explicit ScopeGuard(Checker &checker) : checker(checker) { checker.scopes.emplace_back(); }

@@ -37,6 +37,7 @@ void Checker::run() {
   for (const ConstDecl &constant : file.consts) {
     ScopeGuard scope(*this);
     currentConst = &constant;
+    sizes.beginConstant(constant);
     if (constant.type)
       checkType(*constant.type);
     check(constant.value);

@@ -36,13 +36,18 @@ bool Checker::lacksModule(const Name &name) {
 }
 
 std::string Checker::libraryPath(const Expr &expr) const {
-  if (const auto *name = expr.as<NameExpr>())
-    return isOtherLibrary(name->name) && !isValue(name->name) ? name->name : "";
-  const auto *field = expr.as<FieldExpr>();
-  if (!field)
-    return {};
-  const std::string base = libraryPath(*field->base);
-  return base.empty() ? "" : base + "." + field->field.text;
+  std::string path;
+  const Expr *at = &expr;
+  for (int names = 0; names < 8; ++names) { // no library has more modules in modules
+    if (const auto *name = at->as<NameExpr>())
+      return isOtherLibrary(name->name) && !isValue(name->name) ? name->name + path : "";
+    const auto *field = at->as<FieldExpr>();
+    if (!field)
+      break;
+    path = "." + field->field.text + path;
+    at = field->base.get();
+  }
+  return {};
 }
 
 std::string Checker::sameFunction(std::string_view name) const {

@@ -14,8 +14,8 @@ void Checker::check(const ExprPtr &expr) {
 }
 
 void Checker::check(const Expr &expr) {
-  if (currentFn || inPipeline)
-    sizes.add(currentFn);
+  if (isCounted())
+    sizes.add(owner());
   switch (expr.kind) {
   case ExprKind::Int:
   case ExprKind::Float:
@@ -103,8 +103,12 @@ void Checker::check(const Expr &expr) {
 void Checker::checkName(const NameExpr &name) {
   if (currentConst)
     constUses[currentConst->name.text].push_back(&name);
-  if (isValue(name.name))
+  if (isValue(name.name)) {
+    const ConstDecl *constant = findLocal(name.name) ? nullptr : program.findConst(file, name.name);
+    if (constant && isCounted())
+      sizes.addUse(owner(), {name.name, name.range}, {constant});
     return;
+  }
   if (isElementType(name.name)) {
     diagnostics.error(name.range, quote(name.name) + " is a type, and a value is expected here")
         .hint(quote(name.name + "(x)") + " converts a value");

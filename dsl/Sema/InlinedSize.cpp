@@ -14,46 +14,51 @@ constexpr uint64_t countless = 1'000'000'000'000;
 
 } // namespace
 
-uint64_t InlinedSize::sizeOf(const Call &call) {
+uint64_t InlinedSize::sizeOf(const Use &use) {
   uint64_t largest = 0;
-  for (const FnDecl *callee : call.callees)
-    largest = std::max(largest, sizeOf(callee));
+  for (Owner meant : use.meant)
+    largest = std::max(largest, sizeOf(meant));
   return largest;
 }
 
-uint64_t InlinedSize::sizeOf(const FnDecl *fn) {
-  Body &body = bodies[fn];
+uint64_t InlinedSize::sizeOf(Owner owner) {
+  Body &body = bodies[owner];
   if (body.state == Body::Counted)
     return body.all;
   if (body.state == Body::Counting)
     return 0; // an overload that ends the recursion, or an error told elsewhere
   body.state = Body::Counting;
   uint64_t sum = body.own;
-  for (const Call &call : body.calls)
-    sum = std::min(sum + sizeOf(call), countless);
+  for (const Use &use : body.uses)
+    sum = std::min(sum + sizeOf(use), countless);
   body.state = Body::Counted;
   return body.all = sum;
 }
 
 void InlinedSize::report(Diagnostics &diagnostics) {
+  bool any = false;
   for (const Body &pipeline : pipelines)
-    report(pipeline, diagnostics);
+    any |= report(pipeline, "pipeline", diagnostics);
+  for (Owner constant : constants)
+    any = any || report(bodies[constant], "constant", diagnostics);
 }
 
-void InlinedSize::report(const Body &pipeline, Diagnostics &diagnostics) {
-  uint64_t sum = pipeline.own;
-  for (const Call &call : pipeline.calls) {
-    sum = std::min(sum + sizeOf(call), countless);
+bool InlinedSize::report(const Body &body, const char *what, Diagnostics &diagnostics) {
+  uint64_t sum = body.own;
+  for (const Use &use : body.uses) {
+    sum = std::min(sum + sizeOf(use), countless);
     if (sum <= most)
       continue;
     diagnostics
-        .error(call.name.range, "with " + quote(call.name.text) + ", this pipeline has " +
-                                    (sum == countless ? "more than " : "") + std::to_string(sum) +
-                                    " expressions once functions are inlined, and at most " +
-                                    std::to_string(most) + " are possible")
+        .error(use.name.range,
+               "with " + quote(use.name.text) + ", this " + what + " has " +
+                   (sum == countless ? "more than " : "") + std::to_string(sum) +
+                   " expressions once functions and constants are inlined, and at most " +
+                   std::to_string(most) + " are possible")
         .hint("`repeat` and `each` go round without writing anything twice");
-    return;
+    return true;
   }
+  return false;
 }
 
 } // namespace penstock::dsl

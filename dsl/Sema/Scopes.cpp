@@ -123,6 +123,8 @@ void Checker::unknownValue(const NameExpr &name) {
     report.hint(quote(type));
     return;
   }
+  if (!seeksNear())
+    return;
   std::vector<std::string_view> known;
   for (size_t i = scopes.size(); i-- > 0;)
     for (const auto &[text, entry] : scopes[i])
@@ -157,6 +159,8 @@ void Checker::unknownFunction(const Name &name) {
     report.hint(ours);
     return;
   }
+  if (!seeksNear())
+    return;
   std::vector<std::string_view> known;
   for (const File *seen : program.visibleFrom(file))
     for (const FnDecl &fn : seen->fns)

@@ -53,13 +53,18 @@ pipeline test(count: int = 3, small: u8 = 7, amount: f32 = 0.5, share: ratio = 2
 
     def test_quantities_that_cancel(self):
         found = self.scalars({"a": ("f64[n]", "25ms * 16kHz"), "b": ("f64[n]", "6deg / 2deg"), "c": ("f64[n]", "50% * 3deg / 1deg"),
-                              "d": ("f64[n]", "1s / 250ms"), "e": ("f64[n]", "abs(-3deg) / 1deg")})
-        self.assertEqual([found[name] for name in "abcde"], [400, 3, 1.5, 4, 3])
+                              "d": ("f64[n]", "1s / 250ms"), "e": ("f64[n]", "abs(-3deg) / 1deg"),
+                              "f": ("f64[n]", "7deg % 2deg / 1deg"), "g": ("f64[n]", "max(f64(row.x) * 0.0 * 5s + 3s over [h, w, c]) / 1s")})
+        self.assertEqual([found[name] for name in "abcdefg"], [400, 3, 1.5, 4, 3, 1, 3])
         text = "pipeline p() {\n  for row in synthetic(9, label = 0 .. 3)\n  batch 1 { output a: f64[n] = %s }\n}"
         for value, said in (("25ms / 1Hz", "`/` of a duration and a frequency is no number"), ("3deg * 2deg", "`*` of an angle and an angle is no number"),
-                            ("2mm * 1s", "`*` of a length and a duration is no number"), ("7ms % 2Hz", "`%` of a duration and a frequency is no number"), ("round(2.6ms) / 1ms", "`round` takes a number, and this is a duration"),
+                            ("2mm * 1s", "`*` of a length and a duration is no number"), ("7ms % 2Hz", "`%` of two quantities with different units: a duration and a frequency"), ("round(2.6ms) / 1ms", "`round` takes a number, and this is a duration"),
                             ("sqrt(3deg)", "`sqrt` takes a number, and this is an angle"), ("sum(stack([3deg, 25ms], k) over [k])", "`stack` takes numbers, and one of these is an angle")):
             self.refused(text % value, said)
+        for value in ("row.y + 5kHz", "2kHz - row.y", "row.y % 5ms", "5ms % row.y", "row.y < 5ms", "5ms == row.y", "max(row.y, 5deg)", "row.y in 1ms .. 5ms",
+                      "row.y * 5ms + 3deg", "sum(row.y over [t]) + 5ms", "f(row.y, 3mm)"):
+            self.refused("fn f(x: f32[t], d: length) -> f32[t] = x + d\npipeline p() {\n  for row in synthetic(9, y = f32[t = 9])\n"
+                         f"  let a = {value}\n  batch 1 {{ output y: f32[n, t] = row.y }}\n}}", "of two quantities with different units: ")
 
     def test_units_fit_the_declared_types(self):
         """Each quantity, a share and a fraction as each type, of a constant, a let and a result, and in the sides of an `if`."""

@@ -235,11 +235,35 @@ class Scaling(ToolTest):
     def test_functions_that_write_out_too_much_are_refused_before_they_are(self):
         message = self.compile(doubling(1 << 20), expect=1)
         self.assertEqual(message.splitlines()[0],
-                         "p.pipe:26:11: error: with `g20`, this pipeline has 10485770 expressions once functions are "
-                         "inlined, and at most 500000 are possible")
+                         "p.pipe:26:11: error: with `g20`, this pipeline has 10485770 expressions once functions and constants "
+                         "are inlined, and at most 500000 are possible")
         self.assertEqual(message.splitlines()[-1],
                          "hint: `repeat` and `each` go round without writing anything twice")
         self.compile(doubling(1 << 8))
+
+    def test_constants_and_records_that_double_are_refused_before_they_are(self):
+        functions = "const c0: int = 1\n" + "".join(f"const c{i}: int = c{i - 1} + c{i - 1}\n" for i in range(1, 60))
+        for lets in ("", "  let y = c59\n"):
+            self.assertRegex(self.compile(program(lets + "  let x = row.x\n", functions), expect=1),
+                             r"p\.pipe:\d+:\d+: error: with `c\d+`, this (constant|pipeline) has .* and at most 500000 are possible\n")
+        for value in ("{{ a = {0}, b = {0} }}", "{{ a = [{0}, 1, {0}] }}"):
+            text = "  let x = row.x\n  let r0 = { a = 1 }\n" + "".join(f"  let r{i} = {value.format(f'r{i - 1}')}\n" for i in range(1, 60))
+            self.assertRegex(self.compile(program(text), expect=1), r"p\.pipe:\d+:\d+: error: a record or list of \d+ values, .* at most 10000 are possible\n")
+
+    def test_long_texts_are_read_to_their_end(self):
+        """About as long as a text may be. Each takes 1 to 4 s of CPU time; 60 mean that the square of its length is in it."""
+        def let(name, value):
+            return f"  let {name} = {value}\n"
+        plain = "fn f(x: u8[h, w, c]) -> u8[h, w, c] = 255 - x\n"
+        for name, text, expect in (
+                ("errors", program("".join(let(f"b{i}", f"nope{i}") for i in range(40000))), 1),
+                ("stages", program(let("x", "row.x" + " |> f" * 60000), plain), 0),
+                ("lines", program(let("x", "row.x") + "".join(let(f"b{i}", f"b{i - 1} + 1" if i else "row.k") for i in range(35000))), 0),
+                ("fields", program(let("y", "row" + ".x" * 300000)), 1)):
+            with self.subTest(text=name):
+                done = subprocess.run(self.command("check", self.write(text)), capture_output=True, text=True, env=self.environment(),
+                                      preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (60, 60)))
+                self.assertEqual(done.returncode, expect, done.stderr[-300:])
 
     def test_views_that_write_out_too_much_are_refused_before_they_are(self):
         text = program("  let x = each (v in 0 .. 100_000) { row.x |> pad(4) |> random_crop(48) }\n",

@@ -36,6 +36,7 @@ Val Expressions::eval(const dsl::Expr &expr) {
     list.kind = Kind::List;
     for (const auto &item : expr.cast<dsl::ListExpr>().items)
       list.parts.push_back(evalArg(*item).value);
+    demandFewParts(list, expr.range);
     return list;
   }
   case ExprKind::Record: {
@@ -45,6 +46,7 @@ Val Expressions::eval(const dsl::Expr &expr) {
       record.names.push_back(field.name.text);
       record.parts.push_back(eval(*field.value));
     }
+    demandFewParts(record, expr.range);
     return record;
   }
   case ExprKind::Range: {
@@ -87,6 +89,25 @@ Val Expressions::eval(const dsl::Expr &expr) {
     return evalDraw(expr.cast<dsl::DrawExpr>());
   }
   throw Abort{};
+}
+
+/// Values in a record or a list, and in those inside of it.
+static size_t partsOf(const Val &value) {
+  size_t count = 1;
+  for (const Val &part : value.parts)
+    count += partsOf(part);
+  return count;
+}
+
+/// Records of records double where one is named twice, and are copied with all that is in them.
+void Expressions::demandFewParts(const Val &value, dsl::SourceRange range) {
+  constexpr size_t most = 10'000;
+  if (const size_t parts = partsOf(value); parts > most)
+    fail(range,
+         "a record or list of " + std::to_string(parts) +
+             " values, those inside of it among them, and at most " + std::to_string(most) +
+             " are possible",
+         "many numbers are a column of a table");
 }
 
 void Expressions::bind(const dsl::Name &name, Val value) {

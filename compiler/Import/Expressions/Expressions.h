@@ -33,6 +33,7 @@ public:
 
   Val eval(const dsl::Expr &expr);
   Argument evalArg(const dsl::Expr &expr);
+  void demandFewParts(const Val &value, dsl::SourceRange range);
   void evalLet(const dsl::LetDecl &let);
   void bind(const dsl::Name &name, Val value);
   /// Checks and converts a value for a declared type.

@@ -131,7 +131,7 @@ void Arithmetic::warnOfQuotient(const Val &a, const Val &b, dsl::SourceRange ran
 
 void Arithmetic::demandSameUnit(const std::string &spelling, const Val &a, const Val &b,
                                 dsl::SourceRange range) {
-  if (a.is(Kind::Number) && b.is(Kind::Number) && a.unit != b.unit)
+  if (a.unit != b.unit)
     fail(range, quote(spelling) + " of two quantities with different units: " + show(a) + " and " +
                     show(b));
 }
@@ -158,7 +158,7 @@ Val Arithmetic::arithmetic(const std::string &spelling, Val a, Val b, dsl::Sourc
   const BinaryKind kind = kinds.at(spelling);
   std::optional<dsl::UnitKind> unit;
   const bool sums = kind == BinaryKind::add || kind == BinaryKind::sub || kind == BinaryKind::min ||
-                    kind == BinaryKind::max;
+                    kind == BinaryKind::max || kind == BinaryKind::rem;
   if (sums)
     demandSameUnit(spelling, a, b, range);
   else if (a.unit && b.unit)
