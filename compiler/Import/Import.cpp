@@ -24,7 +24,8 @@ static const dsl::PipelineDecl *findPipeline(const dsl::File &file, const std::s
     all += (all.empty() ? "`" : ", `") + pipeline.name.text + "`";
   }
   if (file.pipelines.empty())
-    diagnostics.error({}, "this file has no pipeline");
+    diagnostics.error(file.versionRange, "this file has no pipeline")
+        .hint("`pipeline name(...) { ... }` is one, behind functions and constants");
   else if (!name.empty())
     diagnostics.error({}, "there is no pipeline `" + name + "`").hint(all);
   else if (file.pipelines.size() > 1)

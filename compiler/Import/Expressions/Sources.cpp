@@ -171,8 +171,14 @@ void SourceImport::syntheticColumns() {
   if (list.args.empty() || list.args[0].name)
     in.fail(name.range, "`synthetic` takes its length first, then named columns",
             "`synthetic(1000, label = 0 .. 10)`");
-  give("length",
-       in.demandIndex(in.eval(*list.args[0].value), list.args[0].range, "the length of a table"));
+  const dsl::Arg &length = list.args[0];
+  const mlir::Value rows =
+      in.demandIndex(in.eval(*length.value), length.range, "the length of a table");
+  constexpr int64_t most = int64_t(1) << 48;
+  if (const auto known = Scalars::constantInt(rows); known && (*known < 0 || *known > most))
+    in.fail(length.range,
+            "`synthetic` of " + std::to_string(*known) + " rows; it can have 0 up to 2^48");
+  give("length", rows);
   for (const dsl::Arg &arg : llvm::ArrayRef(list.args).drop_front()) {
     if (!arg.name)
       in.fail(arg.range, "a column needs a name", "`label = i64`");

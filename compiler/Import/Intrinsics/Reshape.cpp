@@ -35,6 +35,10 @@ mlir::Value Intrinsics::fillValue(const Argument &arg, mlir::Type element) {
     return constant(element, 0);
   std::optional<Val> converted =
       arg.value.is(Kind::Number) ? convert(arg.value, element) : std::nullopt;
+  if (!converted && arg.value.is(Kind::Tensor) && arg.value.tensorType().getRank() == 0)
+    fail(arg.range, "the fill must be known before pixels, and this is made of them",
+         "a `map` puts it in afterwards: extend a tensor of ones by zeros alike, and take the fill "
+         "where that is 0");
   if (!converted)
     fail(arg.range, "the fill must be " + show(element) + ", and this is " + show(arg.value));
   return converted->ir;
@@ -205,6 +209,8 @@ Val Intrinsics::split(Args args, dsl::SourceRange range) {
   const Val &x = demandTensor(args[0], "split");
   const std::string axis = demandAxis(args[1], &x, "split");
   const std::string into = demandAxis(args[2], nullptr, "split");
+  if (find(dims(x.ir), into))
+    fail(args[2].range, "the value already has axis " + quote(into) + ": it is " + show(x));
   const int64_t size = demandInt(args[3].value, args[3].range, "the length of a piece");
   if (size < 1)
     fail(args[3].range, "the length of a piece is " + std::to_string(size));
@@ -221,9 +227,24 @@ Val Intrinsics::split(Args args, dsl::SourceRange range) {
     check(compare(pipe::Predicate::eq, rest, intConstant(0)),
           "axis `" + axis + "` has {0} elements, and a piece takes {1}", extent(whole),
           intConstant(size));
-  std::vector<Argument> given(args.begin(), args.end());
-  given.push_back(given[3]);
-  return frames_(given, range);
+  std::vector<Dim> result;
+  llvm::SmallVector<mlir::AffineExpr> exprs;
+  for (const Dim &old : dims(x.ir)) {
+    auto place = [&]() {
+      return mlir::getAffineDimExpr(static_cast<unsigned>(result.size()), &context);
+    };
+    const mlir::AffineExpr at = place();
+    if (old.axis.name != axis) {
+      result.push_back(old);
+      exprs.push_back(at);
+      continue;
+    }
+    result.push_back(dim(axis, binary(BinaryKind::div, extent(whole), intConstant(size)),
+                         old.axis.metadata, range));
+    exprs.push_back(at * size + place());
+    result.push_back(dim(into, intConstant(size), "", args[3].range));
+  }
+  return tensor(createView(x.ir, result, exprs, {}));
 }
 
 Val Intrinsics::merge(Args args, dsl::SourceRange range) {

@@ -271,6 +271,9 @@ void PipelineImport::importBatch(const dsl::BatchDecl &batch) {
       batchSize = constantInt(size);
       if (batchSize && *batchSize < 1)
         fail(batch.size->range, "a batch needs at least one sample");
+      constexpr int64_t most = int64_t(1) << 32;
+      if (batchSize.value_or(1) > most)
+        fail(batch.size->range, "a batch has at most " + std::to_string(most) + " samples");
     }
   } catch (const Abort &) { // the outputs are still looked at
   }
