@@ -102,6 +102,8 @@ class _Signature:
 
     def _fits(self, declared: str, value: Any) -> bool:
         if declared.startswith("{") or declared == "rect":
+            if isinstance(value, dict) and any(isinstance(part, numpy.ndarray) for part in value.values()):
+                return set(value) == {part.split(":")[0].strip() for part in _split(declared[1:-1])} # all that it names comes back
             return isinstance(value, (dict, str))
         if isinstance(value, numpy.ndarray):
             element = declared.partition("[")[0]
