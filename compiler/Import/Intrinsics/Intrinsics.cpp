@@ -18,16 +18,16 @@ static constexpr llvm::StringRef binaryNames[] = {"min",     "max", "bit_and", "
 static constexpr llvm::StringRef reductions[] = {"sum", "min",   "max",    "any",
                                                  "all", "count", "argmin", "argmax"};
 static constexpr llvm::StringRef others[] = {
-    "extent",   "index",    "is_axis",  "is_counted",  "reverse", "rename", "extend",
-    "resample", "gather",   "frames",   "concat",      "stack",   "place",  "contract",
-    "sort",     "scan_sum", "scan_max", "scan_linear", "compact", "group",  "fft",
-    "encode",   "split",    "merge",    "histogram",   "decode",  "probe",  "pick",
-    "rect",     "point",    "check",    "scatter",     "filter"};
+    "extent",   "index",    "is_axis",  "is_counted", "is_known",    "reverse", "rename",
+    "extend",   "resample", "gather",   "frames",     "concat",      "stack",   "place",
+    "contract", "sort",     "scan_sum", "scan_max",   "scan_linear", "compact", "group",
+    "fft",      "encode",   "split",    "merge",      "histogram",   "decode",  "probe",
+    "pick",     "rect",     "point",    "check",      "scatter",     "filter"};
 static constexpr llvm::StringRef wordTakers[] = {
-    "extent",   "index",  "is_axis",  "is_counted", "reverse",     "rename", "extend",
-    "resample", "gather", "frames",   "concat",     "stack",       "split",  "merge",
-    "place",    "sort",   "scan_sum", "scan_max",   "scan_linear", "fft",    "encode",
-    "decode",   "probe",  "scatter",  "filter"};
+    "extent", "index",    "is_axis", "is_counted", "is_known", "reverse",     "rename",
+    "extend", "resample", "gather",  "frames",     "concat",   "stack",       "split",
+    "merge",  "place",    "sort",    "scan_sum",   "scan_max", "scan_linear", "fft",
+    "encode", "decode",   "probe",   "scatter",    "filter"};
 static constexpr llvm::StringRef sourceNames[] = {
     "image_folder", "raw",         "synthetic",  "csv",         "file_list",
     "cifar10",      "cifar100",    "tar_shards", "video_clips", "external_source",
@@ -189,6 +189,11 @@ Val Intrinsics::callIntrinsic(const dsl::Name &name, const std::vector<Argument>
     std::vector<Argument> given = take({"a", "b"}, 2);
     const bool same = demandAxis(given[0], nullptr, text) == demandAxis(given[1], nullptr, text);
     return number(constant(base.getI1Type(), same));
+  }
+  if (text == "is_known") {
+    std::vector<Argument> given = take({"x"}, 1);
+    const bool known = given[0].value.is(Kind::Number) && constantInt(given[0].value.ir);
+    return number(constant(base.getI1Type(), known));
   }
   if (text == "is_counted") {
     std::vector<Argument> given = take({"x", "a"}, 2);
