@@ -41,8 +41,8 @@ def Pipe_KernelOp : Pipe_Op<"kernel", [Pipe_OfClass<"other">, IsolatedFromAbove,
       `#schedule.loops`, or an array with one, or `unit`, for each result; and what stores operands elsewhere, such
       as `pipe.return`, `copies`, likewise, for those that are stored already. Their axes are the tensor's.
     - (C7) an axis that `unroll` names there has at most 16 elements, a number known when compiling.
-    - (C8) a resample may have "ring" where it is Pillow's along the second axis, of 1 to 4 channels of bytes that
-      lie side by side in memory, into columns whose number is known when compiling.
+    - (C8) a resample may have "ring" where it is Pillow's along the last axis but channels, of 1 to 4 channels of bytes
+      that lie side by side in memory, into columns whose number is known when compiling, and there are rows in front.
     - (C9) with the mapping "tile" may stand `copied`: `bytes` of shared memory, a multiple of 16, for those of the
       kernel's tensors that `inputs` names by their numbers, ascending, of which a block copies what it reads.
     - (C10) on a CPU, a reduce may have `reduction`, a `#schedule.reduction` of how it goes: `along` is an axis of its

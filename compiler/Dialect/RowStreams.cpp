@@ -67,7 +67,7 @@ static std::optional<int64_t> stepOf(AffineExpr expr, ArrayRef<std::optional<int
 }
 
 /// Returns whether columns of `tensor` are `channels` bytes apart in memory, and channels one.
-static bool hasDenseRows(Value tensor, int64_t channels) {
+static bool hasDenseRows(Value tensor, int64_t columns, int64_t channels) {
   const int64_t rank = tensorOf(tensor).getRank();
   SmallVector<SmallVector<std::optional<int64_t>>> steps(rank); // by axis that moves
   for (int64_t axis = 0; axis < rank; ++axis) {
@@ -92,30 +92,31 @@ static bool hasDenseRows(Value tensor, int64_t channels) {
   SmallVector<int64_t> bytes(rank, 0);
   for (int64_t moved = 0; moved < rank; ++moved)
     for (auto [step, distance] : llvm::zip(steps[moved], apart)) {
-      if (!step || (moved > 0 && *step && !distance))
+      if (!step || (moved >= columns && *step && !distance))
         return false;
-      bytes[moved] += moved > 0 && *step ? *step * *distance : 0;
+      bytes[moved] += moved >= columns && *step ? *step * *distance : 0;
     }
-  return bytes[1] == channels && (rank == 2 || bytes[2] == 1);
+  return bytes[columns] == channels && (rank == columns + 1 || bytes[columns + 1] == 1);
 }
 
 bool penstock::pipe::canStreamRows(ResampleOp op) {
   NamedTensorType type = tensorOf(op.getResult());
-  const int64_t rank = type.getRank();
-  if (op.getNumerics() != Numerics::pillow || rank < 2 || rank > 3 ||
-      type.axisIndex(op.getAxis()) != 1)
+  const int64_t columns = type.axisIndex(op.getAxis()), behind = type.getRank() - 1 - columns;
+  if (op.getNumerics() != Numerics::pillow || columns < 1 || behind > 1)
     return false;
-  const Axis &columns = type.getAxes()[1];
-  const int64_t channels = rank == 3 ? type.getAxes()[2].extent : 1;
-  return columns.isStatic() && columns.extent >= 1 && channels >= 1 && channels <= mostChannels &&
-         hasDenseRows(op.getInput(), channels);
+  const Axis &row = type.getAxes()[columns];
+  const int64_t channels = behind == 1 ? type.getAxes()[columns + 1].extent : 1;
+  return row.isStatic() && row.extent >= 1 && channels >= 1 && channels <= mostChannels &&
+         hasDenseRows(op.getInput(), columns, channels);
 }
 
 bool penstock::pipe::canReadRows(ResampleOp op) {
-  const Axis &rows = tensorOf(op.getResult()).getAxes()[0];
-  return op.getNumerics() == Numerics::pillow &&
-         tensorOf(op.getResult()).axisIndex(op.getAxis()) == 0 && rows.isStatic() &&
-         rows.extent >= 1;
+  auto along = op.getInput().getDefiningOp<ResampleOp>();
+  NamedTensorType type = tensorOf(op.getResult());
+  const int64_t rows = type.axisIndex(op.getAxis());
+  return along && op.getNumerics() == Numerics::pillow &&
+         rows + 1 == type.axisIndex(along.getAxis()) && type.getAxes()[rows].isStatic() &&
+         type.getAxes()[rows].extent >= 1;
 }
 
 //===--- of reductions ------------------------------------------------------------------===//

@@ -9,9 +9,9 @@ namespace penstock::pipe {
 
 /// Returns whether rows of a horizontal resampling can be made when the pass across them reads
 /// them: at most four channels of bytes that lie side by side in memory, in as many columns as are
-/// known.
+/// known. Axes in front of the rows are gone through one picture after the other.
 bool canStreamRows(ResampleOp op);
-/// Returns whether a vertical resampling can read such rows one by one.
+/// Returns whether a resampling goes across the rows of another one, and can read them one by one.
 bool canReadRows(ResampleOp op);
 
 /// The value stored where rows of a reduction are read, and how many of its last axes are a row.

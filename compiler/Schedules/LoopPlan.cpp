@@ -75,8 +75,10 @@ bool LoopPlanner::readsInterleaved(Value tensor, StringRef name) const {
     auto type = llvm::dyn_cast<NamedTensorType>(value.getType());
     if (!type)
       continue;
-    if (stored.rows.contains(value))
-      return true;
+    if (stored.rows.contains(value)) { // of one picture at a time
+      const int64_t rows = type.axisIndex(value.getDefiningOp<ResampleOp>().getAxis());
+      return rows == 0 || type.axisIndex(name) > rows;
+    }
     if (stored.inMemory.contains(value)) {
       if (type.getRank() > 1 && type.getAxes().back().name == name)
         return true;

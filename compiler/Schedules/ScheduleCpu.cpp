@@ -7,6 +7,7 @@
 #include "compiler/Schedules/ConvertInputs.h"
 #include "compiler/Schedules/GatherPlaces.h"
 #include "compiler/Schedules/LoopPlan.h"
+#include "compiler/Schedules/MovedValues.h"
 #include "compiler/Schedules/Passes.h"
 #include "compiler/Schedules/ReductionPlan.h"
 #include "compiler/Schedules/RowTiles.h"
@@ -16,7 +17,6 @@
 #include "compiler/Schedules/SplitAxes.h"
 #include "compiler/Schedules/Stored.h"
 #include "compiler/Schedules/TransposeInputs.h"
-#include "compiler/Schedules/TurnedWindows.h"
 
 namespace penstock::schedules {
 #define GEN_PASS_DEF_SCHEDULECPU
@@ -232,9 +232,9 @@ struct ScheduleCpuPass : penstock::schedules::impl::ScheduleCpuBase<ScheduleCpuP
       store(*joined, "scratch",
             "is computed once and stored in scratch memory, part by part: a vector would hold "
             "elements of two parts");
-    for (Operation *turned : turnedWindows(kernel))
-      store(*turned, "scratch",
-            "is computed once and stored in scratch memory: it is read across its rows");
+    for (const MovedValue &moved : movedValues(kernel))
+      store(*moved.made, "scratch",
+            ("is computed once and stored in scratch memory: " + moved.reason).str());
     for (MapOp places : splitGatherPlaces(kernel))
       store(*places, "scratch",
             "is computed once and stored in scratch memory: many elements are read there");

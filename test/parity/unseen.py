@@ -25,7 +25,8 @@ def pipelines():
     for path in sorted(glob.glob(os.path.join(HERE, "unseen", "*.pipe"))):
         with open(path) as file:
             text = file.read()
-        functions = "".join(re.findall(r"^fn .*?(?=^pipeline|^fn )", text, re.M | re.S))
+        uses = "".join(re.findall(r"^use .*\n", text, re.M))
+        functions = uses + "".join(re.findall(r"^fn .*?(?=^pipeline|^fn )", text, re.M | re.S))
         for pipeline, name in re.findall(r"^(pipeline (\w+).*?^}\n)", text, re.M | re.S):
             yield name, "pipe 1\n" + functions + pipeline
 

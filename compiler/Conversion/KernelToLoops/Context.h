@@ -25,6 +25,10 @@ struct RowStream {
   RowShape shape;
   mlir::Value descriptor;
   mlir::Value result; ///< the current row; null until the vertical pass is met
+  /// Of pictures in a row (of a clip, planes): where the first one begins, and bytes from one to
+  /// the next along each axis in front of the rows.
+  mlir::Value source;
+  llvm::SmallVector<mlir::Value, 1> apart;
   mlir::func::FuncOp function;
   /// The row that code in this block has just asked for.
   mlir::Value madeFor;

@@ -153,11 +153,11 @@ pipe.kernel @pads_its_own_result "pixels" {
 // -----
 
 // A window over an axis that may be empty is computed only where the axis has elements: then
-// none of its places is near to the padding.
+// none of its places is near to the padding. By itself, such a window is stored.
 // CHECK-LABEL: func.func @pads_what_may_be_empty
 // CHECK: arith.cmpi sgt
 // CHECK: arith.remsi
-pipe.kernel @pads_what_may_be_empty "pixels" {
+pipe.kernel @pads_what_may_be_empty "pixels" schedule {level = 3 : i64} {
 ^bb0(%x: !pipe.tensor<f32[w=?]>, %w: i64):
   %zero = pipe.constant 0 : i64 -> i64
   %fill = pipe.constant 7.0 : f32 -> f32

@@ -8,6 +8,7 @@
 #include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
 #include "compiler/Conversion/KernelToLoops/Elements/Scalars.h"
 #include "compiler/Conversion/KernelToLoops/Nest/Nest.h"
+#include "compiler/Dialect/RowStreams.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "runtime/abi/kernel.h"
@@ -18,12 +19,20 @@ using namespace penstock::pipe;
 using namespace penstock::conversion;
 using arith::CmpIPredicate;
 
-/// Where element (0, 0, 0) of u8[rows, columns, channels] lies and how far rows
-/// are apart, if columns are `channels` bytes apart and channels one.
-static std::optional<std::pair<Value, Value>> denseRows(const Site &site, Value tensor,
-                                                        int64_t channels) {
+namespace {
+/// Rows of pictures that lie in memory.
+struct DenseRows {
+  Value first;              ///< address of their first element
+  SmallVector<Value> apart; ///< bytes from one to the next: along axes in front, then of rows
+};
+} // namespace
+
+/// The rows of u8[.., rows, columns, channels], if columns are `channels` bytes apart and
+/// channels one.
+static std::optional<DenseRows> denseRows(const Site &site, Value tensor, int64_t columns,
+                                          int64_t channels) {
   auto [ctx, b, l, m] = site.parts();
-  // The indices of three probes: lanes along rows, columns and channels.
+  // The indices of probes: lanes along each axis.
   const int64_t rank = typeOf(tensor).getRank();
   SmallVector<Index> at(rank, m.constant(0));
   SmallVector<SmallVector<Index>> probes(rank, at);
@@ -50,25 +59,26 @@ static std::optional<std::pair<Value, Value>> denseRows(const Site &site, Value 
   const Buffer &buffer = *site.buffer(tensor);
   if (!buffer.element.isUnsignedInteger(8))
     return std::nullopt;
-  Value offset = l.i64(0), rowStride = l.i64(0);
-  std::optional<int64_t> bytes[3] = {0, 0, 0};
+  Value offset = l.i64(0);
+  SmallVector<Value> apart(columns, l.i64(0));
+  SmallVector<int64_t> bytes(rank, 0);
   for (size_t axis = 0; axis < at.size(); ++axis) {
     offset = l.add(offset, l.mul(at[axis].base, buffer.strides[axis]));
     for (int64_t probe = 0; probe < rank; ++probe) {
       const Index &index = probes[probe][axis];
       if (!index.affine())
         return std::nullopt;
-      if (probe == 0)
-        rowStride = l.add(rowStride, l.mul(l.i64(index.stride), buffer.strides[axis]));
+      if (probe < columns)
+        apart[probe] = l.add(apart[probe], l.mul(l.i64(index.stride), buffer.strides[axis]));
       else if (index.stride && !buffer.known[axis])
         return std::nullopt;
       else if (index.stride)
-        *bytes[probe] += index.stride * *buffer.known[axis];
+        bytes[probe] += index.stride * *buffer.known[axis];
     }
   }
-  if (*bytes[1] != channels || (rank == 3 && *bytes[2] != 1))
+  if (bytes[columns] != channels || (rank > columns + 1 && bytes[columns + 1] != 1))
     return std::nullopt;
-  return std::pair(m.address(buffer.pointer, offset), rowStride);
+  return DenseRows{m.address(buffer.pointer, offset), apart};
 }
 
 static void setField(const Site &site, const RowStream &stream, RowField field, Value value) {
@@ -80,10 +90,10 @@ static void setField(const Site &site, const RowStream &stream, RowField field, 
 LogicalResult penstock::conversion::prepareRing(const Site &site, ResampleOp op) {
   auto [ctx, b, l, m] = site.parts();
   NamedTensorType type = typeOf(op.getResult());
-  const int64_t rank = type.getRank();
-  const Axis &columns = type.getAxes()[1];
-  const int64_t channels = rank == 3 ? type.getAxes()[2].extent : 1;
-  auto source = denseRows(site, op.getInput(), channels);
+  const int64_t place = type.axisIndex(op.getAxis()); // behind that of the rows
+  const Axis &columns = type.getAxes()[place];
+  const int64_t channels = place + 1 < type.getRank() ? type.getAxes()[place + 1].extent : 1;
+  auto source = denseRows(site, op.getInput(), place, channels);
   if (!source)
     return op.emitOpError("has the schedule \"ring\" (C8), and its rows are not dense in memory");
   RowStream stream;
@@ -127,15 +137,23 @@ LogicalResult penstock::conversion::prepareRing(const Site &site, ResampleOp op)
   setField(site, stream, RowField::stop,
            m.loadPlain(LLVM::LLVMPointerType::get(b.getContext()),
                        m.address(ctx.args, l.i64(offsetof(pst_kernel_args, stop)))));
+  stream.source = source->first;
+  stream.apart.append(source->apart.begin(), std::prev(source->apart.end()));
   setField(site, stream, RowField::source, source->first);
-  setField(site, stream, RowField::sourceStride, source->second);
-  setField(site, stream, RowField::rows, extent(site, op.getResult(), 0));
+  setField(site, stream, RowField::sourceStride, source->apart.back());
+  setField(site, stream, RowField::rows, extent(site, op.getResult(), place - 1));
   setField(site, stream, RowField::offsets, *offsets);
   setField(site, stream, RowField::tables, *tables);
   setField(site, stream, RowField::steps, taps->steps);
   setField(site, stream, RowField::variant, chosen);
   ctx.rings[op.getResult()] = stream;
   return success();
+}
+
+static void emptyRing(const Site &site, Value tags, Value size) {
+  auto [ctx, b, l, m] = site.parts();
+  forLoop(site, l.i64(0), size, 1,
+          [&](Value i) { m.storePlain(l.i64(-1), m.address(tags, l.shl(i, 3))); });
 }
 
 /// Memory of the ring: a power of two of rows, above what one output row reads.
@@ -164,8 +182,7 @@ static LogicalResult openRing(const Site &site, const RowStream &stream, Resampl
   setField(site, stream, RowField::tags, start);
   setField(site, stream, RowField::ring,
            m.address(start, l.andInt(l.add(l.shl(size, 3), l.i64(63)), l.i64(-64))));
-  forLoop(site, l.i64(0), size, 1,
-          [&](Value i) { m.storePlain(l.i64(-1), m.address(start, l.shl(i, 3))); });
+  emptyRing(site, start, size);
   return success();
 }
 
@@ -173,10 +190,10 @@ static LogicalResult openRing(const Site &site, const RowStream &stream, Resampl
 LogicalResult penstock::conversion::prepareVertical(const Site &site, ResampleOp op) {
   auto [ctx, b, l, m] = site.parts();
   auto found = ctx.rings.find(op.getInput());
-  const Axis &rows = typeOf(op.getResult()).getAxes()[0];
-  if (found == ctx.rings.end() || found->second.result || op.getNumerics() != Numerics::pillow ||
-      typeOf(op.getResult()).axisIndex(op.getAxis()) != 0 || !rows.isStatic() || rows.extent < 1)
+  if (found == ctx.rings.end() || found->second.result || !canReadRows(op))
     return success();
+  NamedTensorType type = typeOf(op.getResult());
+  const Axis &rows = type.getAxes()[type.axisIndex(op.getAxis())];
   RowStream stream = found->second;
   const RowShape &shape = stream.shape;
   if (failed(openRing(site, stream, op)))
@@ -192,6 +209,7 @@ LogicalResult penstock::conversion::prepareVertical(const Site &site, ResampleOp
   setField(site, stream, RowField::rowOutputs, l.i64(taps->outputs));
   setField(site, stream, RowField::result, *result);
   setField(site, stream, RowField::current, l.i64(-1));
+  setField(site, stream, RowField::picture, l.i64(0));
   stream.result = *result;
   found->second.result = *result;
   // Kernels of one shape share it.
@@ -204,23 +222,54 @@ LogicalResult penstock::conversion::prepareVertical(const Site &site, ResampleOp
   return success();
 }
 
+static Value loadField(const Site &site, const RowStream &stream, RowField field, Type type) {
+  auto [ctx, b, l, m] = site.parts();
+  return m.loadPlain(type, m.address(stream.descriptor, l.i64(8 * static_cast<int64_t>(field))));
+}
+
+/// Lets a stream go on with another picture, where the ring has rows of one.
+static void changePicture(const Site &site, const RowStream &stream, ArrayRef<Index> at,
+                          Value picture) {
+  auto [ctx, b, l, m] = site.parts();
+  Value isOther =
+      l.cmp(CmpIPredicate::ne, loadField(site, stream, RowField::picture, b.getI64Type()), picture);
+  auto change = b.create<scf::IfOp>(l.loc, isOther, false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(change.thenBlock());
+  Value begin = l.i64(0);
+  for (auto [index, apart] : llvm::zip(at, stream.apart))
+    begin = l.add(begin, l.mul(index.base, apart));
+  setField(site, stream, RowField::source, m.address(stream.source, begin));
+  setField(site, stream, RowField::picture, picture);
+  Value tags = loadField(site, stream, RowField::tags, LLVM::LLVMPointerType::get(b.getContext()));
+  Value mask = loadField(site, stream, RowField::mask, b.getI64Type());
+  emptyRing(site, tags, l.add(mask, l.i64(1)));
+}
+
 std::optional<LaneValue> penstock::conversion::emitVertical(const Site &site, ResampleOp op,
                                                             ArrayRef<Index> at) {
   auto [ctx, b, l, m] = site.parts();
   auto found = ctx.verticals.find(op.getResult());
-  if (found == ctx.verticals.end() || !at[0].uniform())
+  const auto axis = static_cast<size_t>(typeOf(op.getResult()).axisIndex(op.getAxis()));
+  if (found == ctx.verticals.end() ||
+      !llvm::all_of(at.take_front(axis + 1), [](const Index &index) { return index.uniform(); }))
     return std::nullopt;
   RowStream &stream = found->second;
-  Value row = at[0].base;
+  Value row = at[axis].base, picture = l.i64(0), number = row;
+  for (size_t outer = 0; outer < axis; ++outer)
+    picture = l.add(l.mul(picture, extent(site, op.getResult(), outer)), at[outer].base);
+  if (axis > 0)
+    number = l.add(l.mul(picture, extent(site, op.getResult(), axis)), row);
   // The channels of some lanes come one after the other: one question will do.
-  if (stream.madeFor != row || stream.madeIn != b.getInsertionBlock()) {
-    Value current =
-        m.address(stream.descriptor, l.i64(8 * static_cast<int64_t>(RowField::current)));
-    Value isNew = l.cmp(CmpIPredicate::ne, m.loadPlain(b.getI64Type(), current), row);
-    auto make = b.create<scf::IfOp>(l.loc, isNew, false);
+  if (axis > 0 || stream.madeFor != row || stream.madeIn != b.getInsertionBlock()) {
+    Value current = loadField(site, stream, RowField::current, b.getI64Type());
+    auto make = b.create<scf::IfOp>(l.loc, l.cmp(CmpIPredicate::ne, current, number), false);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(make.thenBlock());
+    if (axis > 0)
+      changePicture(site, stream, at.take_front(axis), picture);
     b.create<func::CallOp>(l.loc, stream.function, ValueRange{stream.descriptor, row});
+    setField(site, stream, RowField::current, number);
   }
   stream.madeFor = row;
   stream.madeIn = b.getInsertionBlock();
@@ -228,11 +277,11 @@ std::optional<LaneValue> penstock::conversion::emitVertical(const Site &site, Re
   buffer.pointer = stream.result;
   buffer.element = typeOf(op.getResult()).getElementType();
   for (int64_t stride : {int64_t{1}, stream.shape.plane()}) {
-    if (buffer.strides.size() + 1 == at.size())
+    if (buffer.strides.size() + axis + 1 == at.size())
       break;
     buffer.strides.push_back(l.i64(stride));
     buffer.known.push_back(stride);
   }
   noteRead(site, at);
-  return m.load(buffer, at.drop_front());
+  return m.load(buffer, at.drop_front(axis + 1));
 }

@@ -250,7 +250,6 @@ void RowEmitter::emit(Value row) {
   first = b.create<arith::ExtSIOp>(l.loc, b.getI64Type(), first);
   fillRing(first, l.minS(l.add(first, field(RowField::rowLength)), field(RowField::rows)));
   combineRows(row, first);
-  m.storePlain(row, m.address(descriptor, l.i64(8 * static_cast<int64_t>(RowField::current))));
 }
 
 func::FuncOp penstock::conversion::rowFunction(const Lanes &l, func::FuncOp beside, StringRef name,

@@ -111,7 +111,8 @@ enum class RowField : int64_t {
   rowLength,
   rowOutputs, ///< the vertical pass's taps
   result,     ///< u8 [channel][plane]: the current row
-  current,    ///< its number, or -1
+  current,    ///< its number, counted through all pictures, or -1
+  picture,    ///< the one that the ring has rows of
   stop,       ///< pst_kernel_args::stop
   count
 };
