@@ -241,6 +241,10 @@ struct ScheduleCpuPass : penstock::schedules::impl::ScheduleCpuBase<ScheduleCpuP
     for (MapOp term : splitSharedTerms(kernel))
       store(*term, "scratch",
             "is computed once and stored in scratch memory: many elements have it in common");
+    for (ViewOp merged : splitStoredAxes(kernel))
+      store(*merged, "scratch",
+            "is computed once and stored in scratch memory, with an axis for each digit of its "
+            "places");
     forEachStored(kernel, /*pixelsTogether=*/true, [](Operation &op) {
       if (!op.hasAttr("schedule"))
         store(op);

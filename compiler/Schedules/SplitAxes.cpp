@@ -8,6 +8,8 @@
 #include "compiler/Analysis/MergedAxes.h"
 #include "compiler/Analysis/WindowMargins.h"
 #include "compiler/Dialect/ScalarBuilder.h"
+#include "compiler/Dialect/SmallReduction.h"
+#include "compiler/Schedules/Stored.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/MapVector.h"
 #include <set>
@@ -205,5 +207,26 @@ SmallVector<MapOp> penstock::schedules::splitAxes(KernelOp kernel) {
     if (auto map = output.getDefiningOp<MapOp>(); map && output.hasOneUse())
       if (MapOp split = Splitting(map).run())
         made.push_back(split);
+  return made;
+}
+
+/// Returns whether loops of its own store a map, since what reads it goes through all of it, moves
+/// elements, or reads them more than once.
+static bool isStored(MapOp map, const llvm::DenseSet<Operation *> &again) {
+  return again.contains(map) || llvm::any_of(map->getUsers(), [](Operation *user) {
+           return llvm::isa<ViewOp, PadOp, ConcatOp>(user) ||
+                  (formOf(user) != KernelForm::inlined && !isSmallReduction(user) &&
+                   !llvm::isa<ReturnOp>(user));
+         });
+}
+
+SmallVector<ViewOp> penstock::schedules::splitStoredAxes(KernelOp kernel) {
+  llvm::DenseSet<Operation *> again;
+  forEachStored(kernel, /*pixelsTogether=*/true, [&](Operation &op) { again.insert(&op); });
+  SmallVector<ViewOp> made;
+  for (auto map : llvm::make_early_inc_range(kernel.getBody().front().getOps<MapOp>()))
+    if (!map->hasAttr("schedule") && isStored(map, again))
+      if (MapOp split = Splitting(map).run())
+        made.push_back(llvm::cast<ViewOp>(*split->user_begin()));
   return made;
 }

@@ -11,4 +11,8 @@ namespace penstock::schedules {
 /// with an axis for each digit of these places, in the same order in memory. Returns the maps.
 llvm::SmallVector<pipe::MapOp> splitAxes(pipe::KernelOp kernel);
 
+/// Does so with maps that are to be stored, as a whole op reads them, and returns the views that
+/// put the axes together again: these are to be stored, which lie in the same order.
+llvm::SmallVector<pipe::ViewOp> splitStoredAxes(pipe::KernelOp kernel);
+
 } // namespace penstock::schedules

@@ -103,7 +103,7 @@ static int readsOf(ArrayRef<OpOperand *> uses, bool together) {
       count += 2;
     } else if (inputAccessOf(user) == InputAccess::often || llvm::isa<LoadOp>(user)) {
       count += 2;
-    } else if (isCopied(user) || llvm::isa<CastOp>(user)) {
+    } else if ((isCopied(user) || llvm::isa<CastOp>(user)) && !user->hasAttr("schedule")) {
       for (Value result : user->getResults())
         count += reads(result, together);
     } else if (llvm::isa<YieldOp>(user) && llvm::isa<ChooseOp>(user->getParentOp())) {
