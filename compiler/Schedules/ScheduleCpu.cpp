@@ -15,6 +15,7 @@
 #include "compiler/Schedules/SeparateWindows.h"
 #include "compiler/Schedules/SharedTerms.h"
 #include "compiler/Schedules/SplitAxes.h"
+#include "compiler/Schedules/SplitPads.h"
 #include "compiler/Schedules/Stored.h"
 #include "compiler/Schedules/TransposeInputs.h"
 
@@ -210,6 +211,8 @@ struct ScheduleCpuPass : penstock::schedules::impl::ScheduleCpuBase<ScheduleCpuP
       for (MapOp split : splitAxes(kernel))
         addRemark(split, "schedule-cpu",
                   "is made with an axis for each digit of its places: lanes lie side by side");
+    for (ConcatOp joined : splitPads(kernel))
+      addRemark(joined, "schedule-cpu", "is joined of its borders and what lies between them");
     for (ReduceOp rows : separateReductions(kernel)) {
       addRemark(rows, "schedule-cpu",
                 "is computed first, for whole columns: pieces side by side share it");
