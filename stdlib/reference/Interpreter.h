@@ -40,8 +40,8 @@ public:
   using Header = media::Record;
   virtual ~Media() = default;
   virtual std::optional<Header> probe(const std::string &media, const Bytes &data) const = 0;
-  /// The whole image, u8 in the axes h, w and, for `rgb`, c; u16 for `rgb16`, `gray16`; f32 for
-  /// `rgb32`, `gray32`.
+  /// The whole image, u8 in the axes h, w and, for `rgb`, c (of `index`, numbers of a palette); u16
+  /// for `rgb16`, `gray16`; f32 for `rgb32`, `gray32`.
   virtual std::optional<Tensor> decode(const std::string &media, const std::string &format,
                                        const Bytes &data) const = 0;
   /// Frames first, first + step, ... of a video, u8 in the axes t, h, w and c.

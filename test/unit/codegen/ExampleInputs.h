@@ -107,7 +107,7 @@ public:
                               const reference::Bytes &data) const override {
     if (media == "wave") // rate, channels, samples, bits
       return Header{16000, 2, 100 * (*data)[0], 16, std::bit_cast<int64_t>((*data)[0] / 160.0)};
-    return Header{(*data)[0], (*data)[1], 1, (*data)[3] == 32 ? 32 : 16};
+    return Header{(*data)[0], (*data)[1], 1, (*data)[3] == 32 ? 32 : 16, 1};
   }
   std::optional<reference::Tensor> decode(const std::string &media, const std::string &format,
                                           const reference::Bytes &data) const override {
