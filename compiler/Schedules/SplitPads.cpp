@@ -35,6 +35,15 @@ static bool isPlain(Border border, int64_t elements, int64_t middle) {
   }
 }
 
+/// Returns whether an element is one of what is joined: that of a border would be looked for in
+/// each of its parts, and so on with each pad around it.
+static bool isOfJoined(Value value) {
+  Operation *op = value.getDefiningOp();
+  while (llvm::isa_and_present<ViewOp, PadOp, CastOp>(op))
+    op = op->getOperand(0).getDefiningOp();
+  return llvm::isa_and_present<ConcatOp>(op);
+}
+
 static std::optional<LanePad> lanePadOf(PadOp op) {
   NamedTensorType from = tensorOf(op.getInput()), to = tensorOf(op.getResult());
   if (op->hasAttr("schedule") || to.getRank() == 0 || !from.isStatic() || !to.isStatic())
@@ -118,7 +127,7 @@ SmallVector<ConcatOp> penstock::schedules::splitPads(KernelOp kernel) {
     const bool isStored = llvm::all_of(op->getUsers(), [](Operation *user) {
       return llvm::isa<ReturnOp, MapOp, CastOp, ResampleOp, PadOp>(user);
     });
-    if (!pad || !isStored)
+    if (!pad || !isStored || isOfJoined(op.getInput()))
       continue;
     OpBuilder b(op);
     Value inner = padOthers(b, *pad);

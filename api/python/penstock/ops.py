@@ -8,7 +8,7 @@
 
 The arguments are the function's (``help(ops.resize)``, `penstock ops`). Arrays are tensors; a str is a name of the language
 ("w", "bicubic", "imagenet") or a number with its unit ("3deg"); a tuple of two numbers is a range, a list or dict a constant. A
-dict of arrays is a record, and a list of names the axes that are reduced: ``ops.mean(image, ["h", "w"])``. Results are arrays,
+dict of arrays is a record of the fields that the function names, and a list of names the axes that are reduced: ``ops.mean(image, ["h", "w"])``. Results are arrays,
 numbers, or dicts of them; where only the data say how many elements there are (`trim`, `voxelize`), as many as there are.
 
 Axes have the names that the function gives them, and h, w, c for pictures, t, h, w, c for clips; ``axes="h w c"`` says otherwise.
