@@ -166,16 +166,9 @@ bool Expressions::takesFirst(const dsl::FnDecl &fn, const std::vector<Argument> 
                      fn.params[0].name.text);
 }
 
-/// Notes where the ops stand that come next.
-static mlir::Operation *lastOp(mlir::OpBuilder &base) {
-  mlir::Block *block = base.getInsertionBlock();
-  const auto point = base.getInsertionPoint();
-  return point == block->begin() ? nullptr : &*std::prev(point);
-}
-
 /// The axes along which a call moves elements, as far as that shows: it makes other extents, or
-/// ops behind `last` that warp or resample. What has these axes, too, cannot stay as it is.
-std::set<std::string> Expressions::movedAxes(mlir::Operation *last, const Val &from,
+/// ops behind `mark` that warp or resample. What has these axes, too, cannot stay as it is.
+std::set<std::string> Expressions::movedAxes(mlir::Operation *mark, const Val &from,
                                              const Val &to) {
   std::set<std::string> moved;
   if (from.is(Kind::Tensor) && to.is(Kind::Tensor))
@@ -191,9 +184,7 @@ std::set<std::string> Expressions::movedAxes(mlir::Operation *last, const Val &f
       moved.insert(resample.getAxis().str());
     }
   };
-  mlir::Block *block = base.getInsertionBlock();
-  for (auto at = last ? std::next(last->getIterator()) : block->begin();
-       at != base.getInsertionPoint(); ++at)
+  for (auto at = std::next(mark->getIterator()); at != base.getInsertionPoint(); ++at)
     at->walk(look);
   return moved;
 }
@@ -245,9 +236,11 @@ std::optional<Val> Expressions::callByField(const dsl::Name &name, const FnList 
         continue;
       }
       draws.ordinals = before;
-      mlir::Operation *last = lastOp(base);
+      // An op of its own: those before may go, as checks do for which a better one comes.
+      auto mark = base.create<pipe::ConstantOp>(here, base.getI64Type(), base.getI64IntegerAttr(0));
       result.parts[i] = callMatched(name, fns, *fn, std::move(*callee), given);
-      moved.merge(movedAxes(last, value, result.parts[i]));
+      moved.merge(movedAxes(mark, value, result.parts[i]));
+      mark.erase();
       taken = any = true;
       noteDraws();
       break;

@@ -196,7 +196,7 @@ private:
   /// `filter = { mask = nearest }`; nothing if it does not.
   std::optional<Val> evalByField(const dsl::Expr &expr, const Val &record,
                                  const std::string &function, const std::string &name);
-  std::set<std::string> movedAxes(mlir::Operation *last, const Val &from, const Val &to);
+  std::set<std::string> movedAxes(mlir::Operation *mark, const Val &from, const Val &to);
   bool takesFirst(const dsl::FnDecl &fn, const std::vector<Argument> &given);
   const Val &demandField(const Val &record, const std::string &field, dsl::SourceRange range);
   static std::string signature(const dsl::FnDecl &fn);
