@@ -21,8 +21,9 @@ static constexpr int64_t partialSums = penstock::scalar::reductionLanes;
 static constexpr int64_t longSum = 2 * partialSums;
 /// Rows up to which a loop over results that has them all inside is as good.
 static constexpr int64_t fewRows = 16;
-/// Rows that are read side by side: the CPU fetches as many runs ahead.
-static constexpr int64_t rowsTogether = 8;
+/// Rows that are read side by side: the CPU fetches as many runs ahead. Sums have their last rows
+/// twice in code, which is half as long where an element takes more operations than `cheap`.
+static constexpr int64_t rowsTogether = 8, cheap = 8;
 /// Elements of neighbouring lanes lie so far apart at most. Further, only elements that can be
 /// selected one by one are taken apart in registers.
 static constexpr int64_t nearEnough = 4, apartInRegisters = 16;
@@ -314,8 +315,10 @@ ReductionAttr ReductionPlanner::plan() const {
   if (where && where == "inline")
     return single(1, true, hasPieces());
   if (const int64_t run = axesOfRow())
-    return ReductionAttr::get(op.getContext(), Way::rows, StringAttr(), lanesByRows(), StringAttr(),
-                              run, rowsTogether, false, false, 1, 1);
+    return ReductionAttr::get(
+        op.getContext(), Way::rows, StringAttr(), lanesByRows(), StringAttr(), run,
+        isSum && costOf(op.getValue()) > cheap ? rowsTogether / 2 : rowsTogether, false, false, 1,
+        1);
   if (penstock::schedules::goesByShortRows(op, memory))
     return inLanes(runOfReduced(), channelsBeside());
   const int64_t axis = laneAxisAcross();

@@ -140,6 +140,45 @@ TEST_P(Reductions, RowsGoOnInTheNextLane) {
   }
 }
 
+// Sums of columns, and of products, whose partial sums lie in memory, those that meet one beside
+// the other: of rows that fill both, or the first, or neither. The first column's zeros are
+// negative.
+TEST_P(Reductions, SumsOfColumns) {
+  for (const int64_t rows : {32, 33, 47, 48, 49, 63, 128, 150, 250, 257, 273, 300, 513}) {
+    const std::string h = std::to_string(rows), tall = "!pipe.tensor<f32[h=" + h + ", w=48]>",
+                      flat = "!pipe.tensor<f32[i=5, h=" + h + "]>", row = "!pipe.tensor<f32[w=48]>",
+                      product = "!pipe.tensor<f32[i=5, w=48]>";
+    auto code = compile("pipe.kernel @k \"pixels\" {\n^bb0(%x: " + tall + ", %y: " + flat +
+                        "):\n%s = pipe.reduce sum %x over [\"h\"] : " + tall + " -> " + row +
+                        "\n%p = pipe.contract %y by %x : " + flat + ", " + tall + " -> " + product +
+                        "\npipe.return %s, %p : " + row + ", " + product + "\n}\n");
+    const auto count = static_cast<size_t>(rows);
+    std::vector<float> x(count * 48 + 64), y(5 * count + 64), s(48), p(5 * 48);
+    for (size_t i = 0; i < x.size(); ++i)
+      x[i] = i % 48 == 0 ? -0.0f : std::sin(static_cast<float>(i)) * 100.0f;
+    for (size_t i = 0; i < y.size(); ++i)
+      y[i] = std::cos(static_cast<float>(i));
+    ASSERT_EQ(code->run("k",
+                        {TensorArg::of(x, {rows, 48}), TensorArg::of(y, {5, rows}),
+                         TensorArg::of(s, {48}), TensorArg::of(p, {5, 48})},
+                        2),
+              0);
+    for (size_t w = 0; w < 48; ++w) {
+      std::vector<float> column(count), products(count);
+      for (size_t i = 0; i < 6; ++i) {
+        for (size_t k = 0; k < count; ++k) {
+          column[k] = x[k * 48 + w];
+          products[k] = y[i % 5 * count + k] * column[k];
+        }
+        const float expected = laneSum(i < 5 ? products : column),
+                    found = i < 5 ? p[i * 48 + w] : s[w];
+        ASSERT_EQ(found, expected) << h << " " << w << " " << i;
+        ASSERT_EQ(std::signbit(found), std::signbit(expected)) << h << " " << w << " " << i;
+      }
+    }
+  }
+}
+
 // Rows go side by side as far as there are any.
 TEST_P(Reductions, NoRows) {
   for (const int64_t rows : {0, 1, 3, 5}) {

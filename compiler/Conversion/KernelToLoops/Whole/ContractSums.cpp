@@ -38,7 +38,9 @@ struct Products {
   Value loaded(Value lane, size_t result) const {
     return site.m.loadPlain(splat(zero.value).getType(), place(lane, result));
   }
-  SmallVector<LaneValue> treesOfStored() const;
+  /// One partial sum of each result, of `count` products.
+  SmallVector<Value> partial(Value lane, int64_t count) const;
+  SmallVector<LaneValue> treesOfStored(int64_t sums) const;
 
   const Site &site;
   const ContractShape &shape;
@@ -134,48 +136,56 @@ Value Products::place(Value lane, size_t result) const {
                               l.i64(bytes * static_cast<int64_t>(result))));
 }
 
-SmallVector<LaneValue> Products::treesOfStored() const {
-  SmallVector<LaneValue> sums;
+SmallVector<LaneValue> Products::treesOfStored(int64_t sums) const {
+  SmallVector<LaneValue> results;
   for (size_t result = 0; result < at.size(); ++result)
-    sums.push_back(treeOfPartials(site.m.l, element, partialSums, [&](int64_t lane) {
-      return site.m.l.wrap(loaded(site.m.l.i64(lane), result), element);
-    }));
-  return sums;
+    results.push_back(treeOfPartials(
+        site.m.l, element, sums,
+        [&](int64_t lane) { return site.m.l.wrap(loaded(site.m.l.i64(lane), result), element); },
+        sums));
+  return results;
 }
 
 /// Products of a partial sum that are unrolled.
 static constexpr int64_t unrolledOfPartial = 8;
 
-/// Those that have a product more than the others come first.
+SmallVector<Value> Products::partial(Value lane, int64_t count) const {
+  auto [ctx, b, l, m] = site.parts();
+  auto product = [&](Value k, size_t result) {
+    return one(m.uniform(l.add(l.mul(k, l.i64(partialSums)), lane)), result);
+  };
+  auto next = [&](Value k, ValueRange sofar) {
+    SmallVector<Value> sums;
+    for (auto [result, sum] : llvm::enumerate(sofar))
+      sums.push_back(splat(add(l.wrap(sum, element), product(k, result)).value));
+    return sums;
+  };
+  SmallVector<Value> sums;
+  for (size_t result = 0; result < at.size(); ++result)
+    sums.push_back(splat(product(l.i64(0), result).value));
+  if (count > unrolledOfPartial)
+    sums = carryLoop(site, l.i64(1), l.i64(count), sums, next);
+  else
+    for (int64_t k = 1; k < count; ++k)
+      sums = next(l.i64(k), sums);
+  ctx.elements.clear();
+  return sums;
+}
+
 SmallVector<LaneValue> Products::stored() const {
   auto [ctx, b, l, m] = site.parts();
-  const size_t results = at.size();
-  auto partials = [&](int64_t from, int64_t end, int64_t count) {
-    forLoop(site, l.i64(from), l.i64(end), 1, [&](Value lane) {
+  overHalves(summed.extent, [&](int64_t from, int64_t to, int64_t low, int64_t high) {
+    forLoop(site, l.i64(from), l.i64(to), 1, [&](Value lane) {
       ctx.elements.clear();
-      auto next = [&](Value k, ValueRange sofar) {
-        SmallVector<Value> sums;
-        const Index i = m.uniform(l.add(l.mul(k, l.i64(partialSums)), lane));
-        for (size_t result = 0; result < results; ++result)
-          sums.push_back(splat(add(l.wrap(sofar[result], element), one(i, result)).value));
-        return sums;
-      };
-      SmallVector<Value> sums(results, splat(zero.value));
-      if (count > unrolledOfPartial)
-        sums = carryLoop(site, l.i64(0), l.i64(count), sums, next);
-      else
-        for (int64_t k = 0; k < count; ++k)
-          sums = next(l.i64(k), sums);
-      for (auto [result, sum] : llvm::enumerate(sums))
+      for (auto [result, sum] : llvm::enumerate(partial(lane, low)))
         m.storePlain(sum, place(lane, result));
-      ctx.elements.clear();
+      for (auto [result, sum] : llvm::enumerate(partial(l.add(lane, l.i64(halfOfSums)), high))) {
+        LaneValue before = l.wrap(loaded(lane, result), element);
+        m.storePlain(splat(add(before, l.wrap(sum, element)).value), place(lane, result));
+      }
     });
-  };
-  const int64_t whole = summed.extent / partialSums, rest = summed.extent % partialSums;
-  if (rest)
-    partials(0, rest, whole + 1);
-  partials(rest, partialSums, whole);
-  return treesOfStored();
+  });
+  return treesOfStored(halfOfSums);
 }
 
 /// As many as are known when running.
@@ -192,7 +202,7 @@ SmallVector<LaneValue> Products::inMemory() const {
       m.storePlain(splat(add(sofar, one(m.uniform(i), result)).value), place(lane, result));
     }
   });
-  return treesOfStored();
+  return treesOfStored(partialSums);
 }
 
 SmallVector<LaneValue> penstock::conversion::contractAt(const Site &site, ContractOp op,

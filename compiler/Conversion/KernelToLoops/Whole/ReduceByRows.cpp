@@ -4,7 +4,8 @@
 //
 // Rows are read as they lie, a few of them at a time, and what they give so far lives in
 // memory that the first cache holds. Sums of floats have 32 partial sums there: element i of
-// each lane goes to sum i mod 32, and these meet in a tree at the end. Places of what is best have
+// each lane goes to sum i mod 32, and these meet in a tree at the end. The last rows of two sums
+// are read together, so that half as many go through memory once more. Places of what is best have
 // its rank there, and its number.
 #include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
 #include "compiler/Conversion/KernelToLoops/Elements/Margins.h"
@@ -60,6 +61,10 @@ struct RowReduction {
              adds = isSum || kind == ReduceKind::count;
   const int64_t count = *reducedElements(op), partials = isSum ? partialSums : 1;
   const int64_t rowsTogether = reductionOf(op).getBeside(); ///< rows that are read side by side
+  const int64_t whole = count / partials, ///< rows of each partial sum, but for the first few
+      last = (whole - 1) / rowsTogether * rowsTogether; ///< where the last ones begin
+  /// Partial sums that stay at the end, and those that there is room for.
+  const int64_t ends = isSum ? halfOfSums : 1, inMemory = last > 0 ? partials : ends;
   Strips strips{1, reductionOf(op).getLanes(), 0};
   const int64_t step = strips.lanes * scalarBytes(element),
                 numbers = isArgument(op) ? 4 * strips.lanes : 0; ///< bytes
@@ -84,7 +89,7 @@ struct RowReduction {
   void moveTo(Value number);
   void eachStrip(llvm::function_ref<void(Value)> body);
   void takeBest(Value k, ArrayRef<SmallVector<Index>> rows, Value strip, bool begins);
-  void addRows(Value k, int64_t rows, int64_t last, bool begins);
+  void addRows(Value k, int64_t from, int64_t to, ArrayRef<int64_t> rows, bool begins);
   void addAllRows();
   void finish(Value strip);
 };
@@ -134,41 +139,55 @@ void RowReduction::takeBest(Value k, ArrayRef<SmallVector<Index>> rows, Value st
   m.storePlain(number, numberAt);
 }
 
-/// Elements partials * k + lane of `rows` k that follow each other, for `lane` up to `last`.
-void RowReduction::addRows(Value k, int64_t rows, int64_t last, bool begins) {
-  forLoop(site, l.i64(0), l.i64(last), 1, [&](Value lane) {
-    SmallVector<SmallVector<Index>> places;
-    for (int64_t row = 0; row < rows; ++row) {
-      moveTo(l.add(l.mul(l.add(k, l.i64(row)), l.i64(partials)), lane));
-      places.push_back(at);
-    }
-    eachStrip([&](Value strip) {
-      for (SmallVector<Index> &row : places)
-        row[lastInside] = at[lastInside];
-      if (isArgument(op))
-        return takeBest(k, places, strip, begins);
-      Value address = roomOf(lane, strip);
-      LaneValue all = begins ? neutral(l, kind, element) : sofarAt(address);
-      for (SmallVector<Index> &row : places) {
-        LaneValue value = l.cast(CastMode::value, emit(site, op.getValue(), row), element);
-        all = adds ? l.binary(BinaryKind::add, all, value) : withElement(site, op, all, value);
+/// For each partial sum in `from` .. `to` its elements from number k on, as many as `rows` says
+/// first. Where it says another number, so many of the sum `ends` further on are added to it.
+void RowReduction::addRows(Value k, int64_t from, int64_t to, ArrayRef<int64_t> rows, bool begins) {
+  forLoop(site, l.i64(from), l.i64(to), 1, [&](Value partial) {
+    SmallVector<SmallVector<SmallVector<Index>>> places(rows.size());
+    for (auto [sum, mine] : llvm::enumerate(places))
+      for (int64_t row = 0; row < rows[sum]; ++row) {
+        Value number = l.add(partial, l.i64(static_cast<int64_t>(sum) * ends));
+        moveTo(l.add(l.mul(l.add(k, l.i64(row)), l.i64(partials)), number));
+        mine.push_back(at);
       }
-      m.storePlain(l.splat(all.value), address);
+    eachStrip([&](Value strip) {
+      for (auto &mine : places)
+        for (SmallVector<Index> &row : mine)
+          row[lastInside] = at[lastInside];
+      if (isArgument(op))
+        return takeBest(k, places[0], strip, begins);
+      SmallVector<LaneValue> sums;
+      for (auto [sum, mine] : llvm::enumerate(places)) {
+        Value number = l.add(partial, l.i64(static_cast<int64_t>(sum) * ends));
+        LaneValue all = begins && !isSum ? neutral(l, kind, element) : LaneValue();
+        if (!begins)
+          all = sofarAt(roomOf(number, strip));
+        for (SmallVector<Index> &row : mine) {
+          LaneValue value = l.cast(CastMode::value, emit(site, op.getValue(), row), element);
+          if (!all.value) // of a sum: the tree adds 0
+            all = value;
+          else
+            all = adds ? l.binary(BinaryKind::add, all, value) : withElement(site, op, all, value);
+        }
+        sums.push_back(all);
+      }
+      LaneValue all = sums.size() > 1 ? l.binary(BinaryKind::add, sums[0], sums[1]) : sums[0];
+      m.storePlain(l.splat(all.value), roomOf(partial, strip));
     });
   });
 }
 
 void RowReduction::addAllRows() {
-  const int64_t whole = count / partials, begun = std::min(whole, rowsTogether),
-                rest = (whole - begun) % rowsTogether;
-  addRows(l.i64(0), begun, partials, true);
-  if (whole - rest > begun)
-    forLoop(site, l.i64(begun), l.i64(whole - rest), rowsTogether,
-            [&](Value k) { addRows(k, rowsTogether, partials, false); });
-  if (rest)
-    addRows(l.i64(whole - rest), rest, partials, false);
-  if (count % partials)
-    addRows(l.i64(whole), 1, count % partials, false);
+  if (last > 0)
+    addRows(l.i64(0), 0, partials, {rowsTogether}, true);
+  if (last > rowsTogether)
+    forLoop(site, l.i64(rowsTogether), l.i64(last), rowsTogether,
+            [&](Value k) { addRows(k, 0, partials, {rowsTogether}, false); });
+  if (!isSum)
+    return addRows(l.i64(last), 0, 1, {whole - last}, last == 0);
+  overHalves(count - last * partials, [&](int64_t from, int64_t to, int64_t low, int64_t high) {
+    addRows(l.i64(last), from, to, {low, high}, last == 0);
+  });
 }
 
 /// Stores what the rows have given for a strip.
@@ -181,10 +200,11 @@ void RowReduction::finish(Value strip) {
     return m.store(to, place,
                    l.cast(CastMode::value, l.wrap(number, b.getI32Type()), out.getElementType()));
   }
-  LaneValue all =
-      isSum ? treeOfPartials(l, element, partialSums,
-                             [&](int64_t lane) { return sofarAt(roomOf(l.i64(lane), strip)); })
-            : sofarAt(roomOf(l.i64(0), strip));
+  LaneValue all = isSum
+                      ? treeOfPartials(
+                            l, element, ends,
+                            [&](int64_t lane) { return sofarAt(roomOf(l.i64(lane), strip)); }, ends)
+                      : sofarAt(roomOf(l.i64(0), strip));
   if (isExtreme(op))
     all = resolveInLoops(site, op, all, at, axes.over, extentsOver(site, op, axes.over));
   m.store(to, place, l.cast(CastMode::value, all, out.getElementType()));
@@ -211,7 +231,7 @@ LogicalResult penstock::conversion::reduceByRows(const Site &site, ReduceOp op) 
   }
   for (const Axis &axis : r.out.getAxes().take_back(inRun))
     strips.extent *= axis.extent;
-  const int64_t bytes = r.partials * r.step + r.numbers,
+  const int64_t bytes = r.inMemory * r.step + r.numbers,
                 most = (strips.count() * bytes <= roomOfWholeRow ? roomOfWholeRow : roomOfRows) /
                        bytes,
                 blocks = (strips.count() + most - 1) / most;

@@ -111,10 +111,18 @@ Value isBetter(const Lanes &l, LaneValue rank, LaneValue best) {
   return l.compare(Predicate::gt, rank, best).value;
 }
 
+void overHalves(int64_t count, llvm::function_ref<void(int64_t, int64_t, int64_t, int64_t)> body) {
+  const int64_t rows = count / partialSums, rest = count % partialSums, turn = rest % halfOfSums,
+                more = rest / halfOfSums; // those of the lower half have theirs first
+  if (turn > 0)
+    body(0, turn, rows + 1, rows + more);
+  body(turn, halfOfSums, rows + more, rows);
+}
+
 LaneValue treeOfPartials(const Lanes &l, Type element, int64_t count,
-                         llvm::function_ref<LaneValue(int64_t)> partial) {
+                         llvm::function_ref<LaneValue(int64_t)> partial, int64_t sums) {
   std::function<LaneValue(int64_t, int64_t)> tree = [&](int64_t lane, int64_t step) {
-    if (step == partialSums)
+    if (step == sums)
       return partial(lane);
     LaneValue low = tree(lane, 2 * step);
     return lane + step < count ? l.binary(BinaryKind::add, low, tree(lane + step, 2 * step)) : low;

@@ -41,11 +41,21 @@ mlir::Value isBetter(const Lanes &l, LaneValue rank, LaneValue best);
 /// Sums that the elements of a sum of floats go to by turns (scalar.h).
 constexpr int64_t partialSums = scalar::reductionLanes;
 
+constexpr int64_t halfOfSums = partialSums / 2;
+
+/// For runs of partial sums `from` .. `to` of the lower half: how many of `count` elements, at
+/// least 32, each has, `low`, and the sum that it meets in the tree, half of them further on,
+/// `high`. Where both are made together, half as many go through memory.
+void overHalves(int64_t count,
+                llvm::function_ref<void(int64_t from, int64_t to, int64_t low, int64_t high)> body);
+
 /// Elements `first`, `first + 32` and so on of each lane make a partial sum; those
 /// meet in a tree. Sums that have no element are left out: what adding 0 does besides,
-/// to the sign of a zero, one addition does for all.
+/// to the sign of a zero, one addition does for all. `sums` is less where what `partial` gives has
+/// met that far.
 LaneValue treeOfPartials(const Lanes &l, mlir::Type element, int64_t count,
-                         llvm::function_ref<LaneValue(int64_t)> partial);
+                         llvm::function_ref<LaneValue(int64_t)> partial,
+                         int64_t sums = partialSums);
 
 /// The same of elements that are made in their order, `one` by one: each sum is taken as soon as
 /// both of its parts are there.
