@@ -34,8 +34,8 @@ LogicalResult PlanVisitor::visitBody(Block &body) {
     LogicalResult result =
         llvm::TypeSwitch<Operation *, LogicalResult>(&op)
             .Case<pipe::ParamOp, pipe::SourceOp, pipe::RowOp, pipe::AdmitOp, pipe::PickOp,
-                  pipe::ProbeOp, pipe::SetEntryOp, pipe::DecodeOp, pipe::LaunchOp, pipe::BatchOp,
-                  pipe::OutputOp>([&](auto typed) { return visit(typed); })
+                  pipe::FieldsOp, pipe::ProbeOp, pipe::SetEntryOp, pipe::DecodeOp, pipe::LaunchOp,
+                  pipe::BatchOp, pipe::OutputOp>([&](auto typed) { return visit(typed); })
             // Read where they are used.
             .Case<pipe::FieldOp, pipe::FieldExtentOp, pipe::EntryOp, pipe::ConstantOp,
                   pipe::LengthOp, pipe::RowIndexOp, pipe::PeerOp, pipe::PeersOp, pipe::SwitchOp>(

@@ -154,6 +154,16 @@ LogicalResult PlanVisitor::visit(pipe::PickOp op) {
   return success();
 }
 
+LogicalResult PlanVisitor::visit(pipe::FieldsOp op) {
+  for (Value field : op.getFields()) {
+    FailureOr<int> buffer = scope.bufferOf(field);
+    if (failed(buffer))
+      return failure();
+    (op.getKind() == "rows" ? plan.rows_fields : plan.setup_fields).push_back(*buffer);
+  }
+  return success();
+}
+
 LogicalResult PlanVisitor::visit(pipe::ProbeOp op) {
   scope.mediaOf(op.getData(), op.getMedia());
   return success();

@@ -27,6 +27,7 @@ private:
   mlir::LogicalResult visit(pipe::RowOp op);
   mlir::LogicalResult visit(pipe::AdmitOp op);
   mlir::LogicalResult visit(pipe::PickOp op);
+  mlir::LogicalResult visit(pipe::FieldsOp op);
   mlir::LogicalResult visit(pipe::ProbeOp op);
   mlir::LogicalResult visit(pipe::SetEntryOp op);
   // Decodes and launches (PlanBuilder.cpp).

@@ -21,7 +21,8 @@ static bool differsBetweenSamples(Operation *op) {
   const OpClass found = classOf(op);
   if (found == OpClass::scalar)
     return !isPureScalar(op) ||
-           llvm::isa<FieldOp, FieldExtentOp, ProbeOp, RowOp, RowIndexOp, PickOp>(op);
+           llvm::isa<FieldOp, FieldExtentOp, FieldElementOp, ProbeOp, RowOp, RowIndexOp, PickOp>(
+               op);
   return !llvm::is_contained({OpClass::constant, OpClass::weights, OpClass::index, OpClass::point,
                               OpClass::halo, OpClass::gather, OpClass::barrier},
                              found);

@@ -255,7 +255,7 @@ static LogicalResult verifyStored(KernelOp kernel) {
 LogicalResult KernelOp::verify() {
   if (!llvm::is_contained({"pixels", "codec", "rows", "select", "setup"}, getKind()))
     return emitOpError() << "has the unknown kind \"" << getKind() << "\"";
-  if (getKind() != "pixels" && getKind() != "codec" && getBody().getNumArguments() != 0)
+  if (getKind() == "select" && getBody().getNumArguments() != 0)
     return emitOpError() << "of kind \"" << getKind() << "\" takes no arguments";
   bool scalars = false;
   for (Type type : getBody().getArgumentTypes()) {
@@ -263,6 +263,8 @@ LogicalResult KernelOp::verify() {
       return emitOpError("has a tensor argument after a scalar one");
     scalars |= isScalarType(type);
   }
+  if (scalars && (getKind() == "setup" || getKind() == "rows"))
+    return emitOpError() << "of kind \"" << getKind() << "\" takes no scalar arguments";
   if (getBody().front().empty() || !llvm::isa<ReturnOp>(getBody().front().back()))
     return emitOpError("does not end in pipe.return");
   if (getKind() == "codec" && !codecOf(*this))

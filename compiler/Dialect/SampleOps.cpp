@@ -53,6 +53,22 @@ LogicalResult ProbeOp::verify() {
   return success();
 }
 
+LogicalResult FieldsOp::verify() {
+  for (Value field : getFields())
+    if (!field.getDefiningOp<FieldOp>()) // C1
+      return emitOpError("has what is no field");
+  return success();
+}
+
+LogicalResult FieldElementOp::verify() {
+  auto type = llvm::dyn_cast<NamedTensorType>(getOf()); // C1
+  if (!type || static_cast<int64_t>(getIndices().size()) != type.getRank())
+    return emitOpError() << "has " << getIndices().size() << " indices for " << getOf();
+  if (type.getElementType() != getType())
+    return emitOpError() << "gives " << getType() << " of " << getOf();
+  return success();
+}
+
 LogicalResult DecodeOp::verify() {
   const auto *medium = mediumNamed(getMedia()); // C1
   if (!medium)

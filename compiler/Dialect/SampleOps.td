@@ -111,6 +111,23 @@ def Pipe_AdmitOp : Pipe_ScalarOp<"admit", [AttrSizedOperandSegments]> {
   let hasVerifier = 1;
 }
 
+def Pipe_FieldsOp : Pipe_Op<"fields", [Pipe_OfClass<"other">]> {
+  let summary = "The fields of rows whose elements are read before pixels";
+  let description = [{
+    They are the arguments of the kernel "setup" or "rows", in this order. Made by
+    `pipe-split`, of `pipe.field_element`.
+
+    Constraints:
+
+    - (C1) each comes from `pipe.field`.
+
+    Example: `pipe.fields "setup"(%boxes) : !pipe.tensor<i64[k=? max 9, box=4]>`
+  }];
+  let arguments = (ins StrAttr:$kind, Variadic<Pipe_Tensor>:$fields);
+  let assemblyFormat = "$kind `(` $fields `)` attr-dict `:` type($fields)";
+  let hasVerifier = 1;
+}
+
 def Pipe_PickOp : Pipe_ScalarOp<"pick", [Pure]> {
   let summary = "Another row of a table, by number";
   let description = [{
@@ -147,6 +164,25 @@ def Pipe_FieldExtentOp : Pipe_ScalarOp<"field_extent", [Pure]> {
   let arguments = (ins Pipe_Row:$row, StrAttr:$name, StrAttr:$axis);
   let results = (outs Pipe_Int:$result);
   let assemblyFormat = "$row $name $axis attr-dict";
+}
+
+def Pipe_FieldElementOp : Pipe_ScalarOp<"field_element", [Pure]> {
+  let summary = "One element of a tensor field, before pixels";
+  let description = [{
+    A number of the row's own list, known to setup as scalar fields are. Indices count from 0, one
+    for each axis of the field as it is stored; as `pipe.load` has it, one that lies outside means
+    the nearest element, and an empty tensor reads as 0. `pipe-split` puts it into setup, as a load.
+
+    Constraints:
+
+    - (C1) one index per axis of `of`, whose element type is the result's.
+
+    Example: `%left = pipe.field_element %row "boxes"[%k, %zero] of !pipe.tensor<i64[k=? max 9, box=4]> : i64`
+  }];
+  let arguments = (ins Pipe_Row:$row, StrAttr:$name, Variadic<Pipe_Int>:$indices, TypeAttr:$of);
+  let results = (outs Pipe_Scalar:$result);
+  let assemblyFormat = "$row $name `[` $indices `]` `of` $of attr-dict `:` type($result)";
+  let hasVerifier = 1;
 }
 
 def Pipe_ProbeOp : Pipe_ScalarOp<"probe", [Pure]> {

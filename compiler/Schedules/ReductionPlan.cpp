@@ -21,8 +21,8 @@ static constexpr int64_t partialSums = penstock::scalar::reductionLanes;
 static constexpr int64_t longSum = 2 * partialSums;
 /// Rows up to which a loop over results that has them all inside is as good.
 static constexpr int64_t fewRows = 16;
-/// Rows that are read side by side: the CPU fetches as many runs ahead. Sums have their last rows
-/// twice in code, which is half as long where an element takes more operations than `cheap`.
+/// Rows that are read side by side: the CPU fetches as many runs ahead. Half of them, of sums of
+/// elements that take more operations than `cheap`: their code has the last rows twice.
 static constexpr int64_t rowsTogether = 8, cheap = 8;
 /// Elements of neighbouring lanes lie so far apart at most. Further, only elements that can be
 /// selected one by one are taken apart in registers.
@@ -305,20 +305,17 @@ ReductionAttr ReductionPlanner::alongReduced() const {
   if (!alongLast)
     return single(1, false, false);
   ReductionAttr lanes = inLanes(run, {});
-  const bool tooFew =
-      isArgument && !(length && *length >= lanes.getLanes() && count && *count <= INT32_MAX);
-  return tooFew ? single(run, false, false) : lanes;
+  const bool fits = length && *length >= lanes.getLanes() && count && *count <= INT32_MAX;
+  return isArgument && !fits ? single(run, false, false) : lanes;
 }
 
 ReductionAttr ReductionPlanner::plan() const {
-  const auto where = op->getAttrOfType<StringAttr>("schedule");
-  if (where && where == "inline")
+  if (op->getAttr("schedule") == StringAttr::get(op.getContext(), "inline"))
     return single(1, true, hasPieces());
+  const int64_t rows = isSum && costOf(op.getValue()) > cheap ? rowsTogether / 2 : rowsTogether;
   if (const int64_t run = axesOfRow())
-    return ReductionAttr::get(
-        op.getContext(), Way::rows, StringAttr(), lanesByRows(), StringAttr(), run,
-        isSum && costOf(op.getValue()) > cheap ? rowsTogether / 2 : rowsTogether, false, false, 1,
-        1);
+    return ReductionAttr::get(op.getContext(), Way::rows, StringAttr(), lanesByRows(), StringAttr(),
+                              run, rows, false, false, 1, 1);
   if (penstock::schedules::goesByShortRows(op, memory))
     return inLanes(runOfReduced(), channelsBeside());
   const int64_t axis = laneAxisAcross();

@@ -158,8 +158,8 @@ void unrollRepeat(RepeatOp repeat, Guards &guards) {
 /// given keys, fields and the like as numbers.
 static void hoistNumbersOfSample(Operation *scope) {
   scope->walk([&](Operation *op) {
-    const bool isNumber = llvm::isa<KeyOp, ContextOp, ParamOp, FieldOp, FieldExtentOp, ProbeOp,
-                                    LengthOp, RowIndexOp, EntryOp>(op) &&
+    const bool isNumber = llvm::isa<KeyOp, ContextOp, ParamOp, FieldOp, FieldExtentOp,
+                                    FieldElementOp, ProbeOp, LengthOp, RowIndexOp, EntryOp>(op) &&
                           !touchesTensors(op);
     if (isNumber && llvm::all_of(op->getOperands(), [&](Value operand) {
           return !scope->isAncestor(operand.getParentBlock()->getParentOp());

@@ -50,8 +50,8 @@ static bool isFixed(Operation *user, Value operand) {
 /// Returns whether an op stays in the pipeline, where it may use scalars.
 static bool staysInPipeline(Operation *op) {
   return isLeaf(op) ||
-         llvm::isa<SourceOp, RowOp, AdmitOp, PickOp, DecodeOp, LaunchOp, SwitchOp, PeerOp, PeersOp,
-                   BatchOp, OutputOp>(op) ||
+         llvm::isa<SourceOp, RowOp, AdmitOp, PickOp, FieldsOp, DecodeOp, LaunchOp, SwitchOp, PeerOp,
+                   PeersOp, BatchOp, OutputOp>(op) ||
          classOf(op) == OpClass::constant;
 }
 
@@ -65,6 +65,25 @@ static bool isOfRow(Operation *leaf) {
     field = probe.getData().getDefiningOp<FieldOp>(); // its file's header is read then
   Value row = field ? field.getRow() : extent ? extent.getRow() : Value();
   return isOfSession(leaf) || (row && row.getDefiningOp<RowOp>());
+}
+
+/// Returns the field of a row with elements, which setup may load some of.
+static FieldOp tensorField(Value value) {
+  auto field = value.getDefiningOp<FieldOp>();
+  return field && llvm::isa<NamedTensorType>(field.getType()) ? field : FieldOp();
+}
+
+/// Returns whether `op` gives scalars and keys, of others and of elements of fields.
+static bool isOfNumbers(Operation *op) {
+  auto isNumber = [](Type type) { return isScalarType(type) || llvm::isa<KeyType>(type); };
+  return !op->walk([&](Operation *inner) {
+              const bool good = isPure(inner) && llvm::all_of(inner->getResultTypes(), isNumber) &&
+                                llvm::all_of(inner->getOperands(), [&](Value operand) {
+                                  return !llvm::isa<NamedTensorType>(operand.getType()) ||
+                                         (llvm::isa<LoadOp>(inner) && tensorField(operand));
+                                });
+              return good ? WalkResult::advance() : WalkResult::interrupt();
+            }).wasInterrupted();
 }
 
 namespace {
@@ -85,22 +104,73 @@ private:
   }
   /// Marks `value` and what it depends on for the kernel that `ops` becomes.
   LogicalResult slice(Value value, SetVector<Operation *> &ops, Phase phase);
+  void loadElements();
   KernelOp makeKernel(StringRef kind, const SetVector<Operation *> &ops, ArrayRef<Value> stored);
 
   PipelineOp pipeline;
   llvm::MapVector<Value, int64_t> slots;
-  Operation *picking = nullptr; ///< whose number is sliced, for messages
-  DenseSet<Value> written;      ///< in the block of the kernels at hand
-  DenseSet<Value> ofSamples;    ///< leaves that samples read, not rows alone
+  Operation *picking = nullptr;     ///< whose number is sliced, for messages
+  DenseSet<Value> written;          ///< in the block of the kernels at hand
+  DenseSet<Value> ofSamples;        ///< leaves that samples read, not rows alone
+  SetVector<Value> ofSetup, ofRows; ///< fields whose elements these kernels read
   int64_t nextSlot = PST_FIRST_FREE_ENTRY;
 };
 
 } // namespace
 
+/// Returns the one of `op` and of those that make `values` that stands last in their block.
+static Operation *lastOf(ArrayRef<Value> values, Operation *op) {
+  for (Value value : values)
+    if (Operation *other = value.getDefiningOp(); !op || op->isBeforeInBlock(other))
+      op = other;
+  return op;
+}
+
+/// Elements of fields become loads of these, which may not be there if nothing else reads them.
+void Splitter::loadElements() {
+  DenseMap<std::pair<Value, StringAttr>, Value> fields;
+  pipeline.walk([&](FieldOp op) {
+    if (tensorField(op))
+      fields[{op.getRow(), op.getNameAttr()}] = op;
+  });
+  DenseMap<std::pair<Value, std::pair<StringAttr, StringAttr>>, Value> extents;
+  pipeline.walk(
+      [&](FieldExtentOp op) { extents[{op.getRow(), {op.getNameAttr(), op.getAxisAttr()}}] = op; });
+  SmallVector<FieldElementOp> elements;
+  pipeline.walk([&](FieldElementOp op) { elements.push_back(op); });
+  for (FieldElementOp op : elements) {
+    OpBuilder builder(op);
+    Value &field = fields[{op.getRow(), op.getNameAttr()}];
+    if (!field) {
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointAfterValue(op.getRow());
+      auto type = llvm::cast<NamedTensorType>(op.getOf());
+      SmallVector<Value> sizes;
+      for (int64_t axis : type.dynamicAxes()) {
+        auto name = builder.getStringAttr(type.getAxes()[axis].name);
+        Value &extent = extents[{op.getRow(), {op.getNameAttr(), name}}];
+        if (!extent)
+          extent = builder.create<FieldExtentOp>(op.getLoc(), builder.getI64Type(), op.getRow(),
+                                                 op.getNameAttr(), name);
+        sizes.push_back(extent);
+      }
+      builder.setInsertionPointAfter(lastOf(sizes, op.getRow().getDefiningOp()));
+      field = builder.create<FieldOp>(op.getLoc(), type, op.getRow(), op.getName(), sizes);
+    }
+    op.replaceAllUsesWith(
+        builder.create<LoadOp>(op.getLoc(), op.getType(), field, op.getIndices()).getResult());
+    op.erase();
+  }
+}
+
 LogicalResult Splitter::slice(Value value, SetVector<Operation *> &ops, Phase phase) {
   Operation *op = value.getDefiningOp();
   if (!op || op->getParentOfType<PipelineOp>() != pipeline || ops.contains(op))
     return success();
+  if (tensorField(value) && (phase == Phase::setup || (phase == Phase::rows && isOfRow(op)))) {
+    (phase == Phase::setup ? ofSetup : ofRows).insert(value);
+    return success();
+  }
   if (isLengthOfRows(op)) {
     slots[value] = PST_ENTRY_TABLE_LENGTH;
     return success();
@@ -126,7 +196,7 @@ LogicalResult Splitter::slice(Value value, SetVector<Operation *> &ops, Phase ph
       ofSamples.insert(value);
     return success();
   }
-  if (!isPureScalar(op) && !llvm::isa<CheckOp>(op))
+  if (!isOfNumbers(op) && !llvm::isa<CheckOp>(op))
     return op->emitError("this value is needed before pixels exist, but it "
                          "depends on them");
   SetVector<Value> used(op->operand_begin(), op->operand_end());
@@ -144,6 +214,9 @@ KernelOp Splitter::makeKernel(StringRef kind, const SetVector<Operation *> &ops,
   auto kernel = builder.create<KernelOp>(pipeline.getLoc(), kind, kind, DictionaryAttr());
   builder.createBlock(&kernel.getBody());
   IRMapping mapping;
+  if (kind != "select")
+    for (Value field : kind == "setup" ? ofSetup : ofRows)
+      mapping.map(field, kernel.getBody().addArgument(field.getType(), field.getLoc()));
   auto mapOperand = [&](Value value) {
     Operation *op = value.getDefiningOp();
     if (mapping.contains(value) || !op)
@@ -184,6 +257,7 @@ KernelOp Splitter::makeKernel(StringRef kind, const SetVector<Operation *> &ops,
 }
 
 LogicalResult Splitter::run(SymbolTable &symbols) {
+  loadElements();
   // Ops that stay in the pipeline, and the scalars that they read.
   SmallVector<Operation *> kept, checks;
   SetVector<Value> admitted, picked, needed;
@@ -270,6 +344,11 @@ LogicalResult Splitter::run(SymbolTable &symbols) {
       auto entry = builder.create<SetEntryOp>(value.getLoc(), static_cast<uint64_t>(slot), value);
       if (!ofSamples.contains(value))
         entry->setAttr("of_rows", builder.getUnitAttr());
+    }
+  for (auto [kind, fields] : {std::pair("setup", &ofSetup), std::pair("rows", &ofRows)})
+    if (!fields->empty()) {
+      builder.setInsertionPointAfter(lastOf(fields->getArrayRef(), nullptr));
+      builder.create<FieldsOp>(pipeline.getLoc(), kind, fields->getArrayRef());
     }
   SmallVector<Operation *> dead;
   blocks([&](Operation *op) {

@@ -83,8 +83,8 @@ static LogicalResult verifyInPipeline(Operation *op, int64_t slots, const Symbol
   if (llvm::isa<EntryOp, ParamOp, FieldOp, FieldExtentOp, ProbeOp, LengthOp, RowIndexOp, SetEntryOp,
                 SourceOp, ConstantOp>(op))
     return success();
-  if (!llvm::isa<RowOp, AdmitOp, PickOp, DecodeOp, LaunchOp, SwitchOp, PeerOp, PeersOp, BatchOp,
-                 OutputOp>(op))
+  if (!llvm::isa<RowOp, AdmitOp, PickOp, FieldsOp, DecodeOp, LaunchOp, SwitchOp, PeerOp, PeersOp,
+                 BatchOp, OutputOp>(op))
     return op->emitError("is left in the pipeline after the split");
   for (Value operand : op->getOperands()) {
     Operation *producer = operand.getDefiningOp();
@@ -104,10 +104,14 @@ static LogicalResult verifyInKernel(Operation *op) {
   return success();
 }
 
-/// Setup and its like have scalars alone, and no memory but the parameter block.
+/// Setup and its like have scalars alone, and no memory but the parameter block and fields of rows,
+/// which they load elements of.
 static LogicalResult verifyInSetup(Operation *op, int64_t slots) {
   auto isTensor = [](Type type) { return llvm::isa<NamedTensorType>(type); };
-  if (llvm::any_of(op->getOperandTypes(), isTensor) || llvm::any_of(op->getResultTypes(), isTensor))
+  auto load = llvm::dyn_cast<LoadOp>(op);
+  const bool isOfField = load && llvm::isa<BlockArgument>(load.getTensor());
+  if (!isOfField && (llvm::any_of(op->getOperandTypes(), isTensor) ||
+                     llvm::any_of(op->getResultTypes(), isTensor)))
     return op->emitError("computes a tensor outside of the kernels of pixels");
   return verifySlot(op, slots);
 }

@@ -57,6 +57,8 @@ public:
     eachOf(tree.outputs, &Checker::output);
     require(!tree.outputs.empty(), "plan", 0, "has no output");
     eachOf(tree.buffers, &Checker::buffer);
+    fieldBuffers(tree.setup_fields, "setup kernel", int(tree.rows.size()));
+    fieldBuffers(tree.rows_fields, "rows kernel", 1);
     eachOf(tree.decodes, &Checker::decode);
     eachOf(tree.joins, &Checker::join);
     eachOf(tree.steps, &Checker::step);
@@ -113,6 +115,16 @@ private:
   }
   static bool inside(int64_t number, size_t count) {
     return number >= 0 && number < int64_t(count);
+  }
+
+  /// Of the first `rows` rows.
+  void fieldBuffers(const std::vector<int32_t> &numbers, const char *table, int rows) {
+    for (const int32_t number : numbers)
+      if (require(inside(number, tree.buffers.size()), table, 0, "has buffer ", number, " of ",
+                  tree.buffers.size()))
+        require(tree.buffers[size_t(number)]->kind == BufferKind::field &&
+                    tree.buffers[size_t(number)]->row < rows,
+                table, 0, "has buffer ", number, ", which is no field of its row");
   }
 
   /// Ranks, extents and slots; the bytes of the largest tensor.

@@ -254,8 +254,16 @@ bool Fetcher::plan(Work &work, int64_t slot) {
     return false;
   constexpr size_t line = 64;
   scratch.resize(size_t(bytes) + 2 * line);
+  const std::vector<int32_t> &loaded = program->tree().setup_fields;
+  fields.resize(loaded.size());
+  fieldStorage.resize(loaded.size());
+  for (size_t i = 0; i < loaded.size(); ++i)
+    if (!bindField(work, slot, layout.buffers[size_t(loaded[i])], fieldStorage[i], fields[i],
+                   ignored))
+      return false;
   pst_kernel_args args{};
   args.scalars = block.data();
+  args.tensors = fields.data();
   args.stop = work.stop;
   args.scratch = scratch.data() + (line - reinterpret_cast<uintptr_t>(scratch.data()) % line);
   return layout.setup(&args) == 0;

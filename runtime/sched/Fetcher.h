@@ -52,6 +52,8 @@ private:
   const Clock &clock;
   std::vector<int64_t> block;
   std::vector<uint8_t> scratch;
+  std::vector<pst_tensor> fields; ///< that setup has elements of
+  std::vector<Buffer> fieldStorage;
   std::vector<const MediumEntry *> entries; // by media
 };
 

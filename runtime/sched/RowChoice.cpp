@@ -26,7 +26,8 @@ class RowVisitor {
 public:
   explicit RowVisitor(const Program &program)
       : layout(*program.layout), tables(*program.tables), headers(program.headers.get()),
-        block(program.block), scratch(size_t(Layout::earlyScratch)) {}
+        block(program.block), scratch(size_t(Layout::earlyScratch)),
+        fields(layout.tree().rows_fields.size()), storage(fields.size()) {}
 
   /// Fills the block for `row`, which is the `entry`-th.
   Status visit(int64_t row, size_t entry) {
@@ -50,9 +51,20 @@ public:
                                    : isFloat ? std::bit_cast<int64_t>(std::nan(""))
                                              : 0;
     }
+    for (size_t i = 0; i < tree.rows_fields.size(); ++i) {
+      const int column = layout.buffers[size_t(tree.rows_fields[i])].column;
+      Status status = tables.tensor(0, row, column, storage[i], fields[i]);
+      if (!status && status.error().code != Code::Corrupt)
+        return Error{status.error().code, tables.name(0, row) + ": " + status.error().message};
+      if (!status) { // there is nothing to look at
+        isBad = true;
+        return {};
+      }
+    }
     pst_kernel_args args{};
     args.stop = &neverStops;
     args.scalars = block.data();
+    args.tensors = fields.data();
     args.scratch = scratch.data();
     if (layout.rows)
       layout.rows(&args); // a rows kernel has no checks
@@ -65,7 +77,7 @@ public:
   double weight() const {
     const int32_t slot = layout.tree().weight_slot;
     const double own = slot < 0 ? 1 : std::bit_cast<double>(block[size_t(slot)]);
-    return lacksFloat && std::isnan(own) ? 0 : own;
+    return isBad || (lacksFloat && std::isnan(own)) ? 0 : own;
   }
   double length() const {
     const auto slot = size_t(layout.tree().batch->by_length->length_slot);
@@ -80,6 +92,8 @@ private:
   bool isBad = false, lacksFloat = false;
   std::vector<int64_t> block;
   std::vector<uint8_t> scratch;
+  std::vector<pst_tensor> fields; // whose elements the kernel reads
+  std::vector<Buffer> storage;
 };
 
 /// A row's length in whole elements.

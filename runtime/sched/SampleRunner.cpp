@@ -54,29 +54,6 @@ void storeScalar(DType type, int64_t bits, uint8_t *out) {
   }
 }
 
-/// Points at a field of a row of the caller's, which lives as long as the first stage; at
-/// a copy in `storage` where it is read later. False without memory.
-bool bindGiven(const ExternalRow::Field &given, const BufferLayout &buffer, Buffer &storage,
-               pst_tensor &out) {
-  int64_t stride = buffer.elementBytes;
-  for (int axis = buffer.rank; axis-- > 0;) {
-    out.extent[axis] = given.tensor.extents[size_t(axis)];
-    out.stride[axis] = stride;
-    stride *= out.extent[axis];
-  }
-  static_assert(Buffer::slack >= size_t(storageSlack));
-  const uint8_t *data = given.bytes.data();
-  if (buffer.kept >= 0) {
-    if (!storage.resize(given.bytes.size()))
-      return false;
-    if (given.bytes.size())
-      std::memcpy(storage.data(), data, given.bytes.size());
-    data = storage.data();
-  }
-  out.data = const_cast<uint8_t *>(data);
-  return true;
-}
-
 } // namespace
 
 SampleRunner::SampleRunner(std::shared_ptr<const Program> shared, ScratchLimits &limits,
@@ -86,7 +63,7 @@ SampleRunner::SampleRunner(std::shared_ptr<const Program> shared, ScratchLimits 
       constants(layout, buffers),
       media(*program, imageLimits(limits), buffers, scratch, clock, costs),
       codecs(imageLimits(limits)), fieldStorage(layout.buffers.size()) {
-  size_t widest = 0, mostScalars = 0;
+  size_t widest = tree.setup_fields.size(), mostScalars = 0;
   for (const StepLayout &step : layout.steps) {
     widest = std::max(widest, step.inputs.size() + step.outputs.size());
     mostScalars = std::max(mostScalars, step.scalars.size());
@@ -175,25 +152,9 @@ bool SampleRunner::fields(Work &work, int64_t slot, Failure &failure) {
     const BufferLayout &buffer = layout.buffers[i];
     if (buffer.kind != BufferKind::field)
       continue;
-    const size_t row = size_t(buffer.row);
     Buffer &storage = buffer.kept >= 0 ? work.keptBuffer(slot, buffer.kept) : fieldStorage[i];
-    if (program->external(row)) {
-      if (!bindGiven(work.externalRow(slot, row)[size_t(buffer.column)], buffer, storage,
-                     buffers[int32_t(i)])) {
-        failure = failureOf(row, noMemory("for a field of the row"));
-        return false;
-      }
-    } else if (Status status = program->tables->tensor(tree.rows[row]->source, work.row(slot, row),
-                                                       buffer.column, storage, buffers[int32_t(i)]);
-               !status) {
-      failure = failureOf(row, status.error());
+    if (!bindField(work, slot, buffer, storage, buffers[int32_t(i)], failure))
       return false;
-    }
-    // A tensor without elements may have no storage; its data pointer must not be null all the
-    // same.
-    pst_tensor &tensor = buffers[int32_t(i)];
-    if (!tensor.data && storage.resize(1))
-      tensor.data = storage.data();
   }
   return true;
 }
@@ -205,6 +166,9 @@ bool SampleRunner::runSetup(const Work &work, Failure &failure) {
   const Scratch::Mark mark = scratch.mark();
   pst_kernel_args args{};
   args.scalars = buffers.block;
+  args.tensors = arguments.data();
+  for (size_t i = 0; i < tree.setup_fields.size(); ++i)
+    arguments[i] = buffers[tree.setup_fields[i]];
   const int64_t bytes = scratchBytes(tree.setup, buffers.block);
   args.scratch = scratch.allocate(bytes);
   if (!args.scratch) {

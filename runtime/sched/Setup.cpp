@@ -2,8 +2,53 @@
 #include "runtime/sched/Setup.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace penstock::runtime {
+
+/// Points at a field of a row of the caller's, which lives as long as the first stage; at
+/// a copy in `storage` where it is read later. False without memory.
+static bool bindGiven(const ExternalRow::Field &given, const BufferLayout &buffer, Buffer &storage,
+                      pst_tensor &out) {
+  int64_t stride = buffer.elementBytes;
+  for (int axis = buffer.rank; axis-- > 0;) {
+    out.extent[axis] = given.tensor.extents[size_t(axis)];
+    out.stride[axis] = stride;
+    stride *= out.extent[axis];
+  }
+  static_assert(Buffer::slack >= size_t(storageSlack));
+  const uint8_t *data = given.bytes.data();
+  if (buffer.kept >= 0) {
+    if (!storage.resize(given.bytes.size()))
+      return false;
+    if (given.bytes.size())
+      std::memcpy(storage.data(), data, given.bytes.size());
+    data = storage.data();
+  }
+  if (!data && !storage.resize(1)) // no elements; its address must not be null all the same
+    return false;
+  out.data = const_cast<uint8_t *>(data ? data : storage.data());
+  return true;
+}
+
+bool bindField(Work &work, int64_t slot, const BufferLayout &buffer, Buffer &storage,
+               pst_tensor &out, Failure &failure) {
+  const Program &program = *work.program;
+  const size_t row = size_t(buffer.row);
+  if (program.external(row)) {
+    if (!bindGiven(work.externalRow(slot, row)[size_t(buffer.column)], buffer, storage, out)) {
+      failure = failureOf(row, noMemory("for a field of the row"));
+      return false;
+    }
+  } else if (Status status =
+                 program.tables->tensor(program.tree().rows[row]->source, work.row(slot, row),
+                                        buffer.column, storage, out);
+             !status) {
+    failure = failureOf(row, status.error());
+    return false;
+  }
+  return true;
+}
 
 bool storeFields(Work &work, int64_t slot, int64_t *block, Failure &failure) {
   const plan::PlanT &tree = work.program->tree();

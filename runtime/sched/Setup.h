@@ -13,6 +13,10 @@ namespace penstock::runtime {
 
 /// Stores scalar fields and extents of rows. False: `failure` says why.
 [[nodiscard]] bool storeFields(Work &work, int64_t slot, int64_t *block, Failure &failure);
+/// Points `out` at a field with elements; `storage` holds them where the table does not, and what
+/// the caller gave where it is read later. False: `failure` says why.
+[[nodiscard]] bool bindField(Work &work, int64_t slot, const BufferLayout &buffer, Buffer &storage,
+                             pst_tensor &out, Failure &failure);
 /// Encoded bytes that are there, for the medium to read.
 MediumInput inputOf(const Encoded &encoded);
 /// Reads the header of `input`, whose numbers are then known, and stores those that

@@ -542,7 +542,9 @@ Status Tables::tensor(int source, int64_t row, int column, Buffer &scratch, pst_
       std::memcpy(scratch.data(), data, size_t(stride));
     data = scratch.data();
   }
-  out.data = const_cast<uint8_t *>(data);
+  if (!data && !scratch.resize(1)) // no elements; its address must not be null all the same
+    return noMemory("for a row");
+  out.data = const_cast<uint8_t *>(data ? data : scratch.data());
   return {};
 }
 

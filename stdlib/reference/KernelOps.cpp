@@ -202,26 +202,41 @@ static void runLeaves(Machine &machine, llvm::ArrayRef<Slot *> active, Known kno
   }
 }
 
+std::optional<Failure> runEarlyKernel(Machine &machine, Slot &slot, const std::string &kernel,
+                                      llvm::StringRef kind) {
+  const Block &block = machine.program.kernels.find(kernel)->second;
+  std::vector<const Tensor *> inputs;
+  pipe::PipelineOp pipeline = machine.program.pipeline;
+  if (!block.arguments.empty())
+    for (auto op : pipeline.getBody().getOps<pipe::FieldsOp>())
+      for (mlir::Value field : op.getFields())
+        if (op.getKind() == kind) {
+          const Value &value = machine.demand(slot, machine.program.numberOf(field), op);
+          slot.values[block.arguments[inputs.size()]] = value;
+          inputs.push_back(std::get<TensorRef>(value).get());
+        }
+  std::vector<Tensor> none;
+  if (machine.inputs.kernels)
+    return machine.inputs.kernels->run(kernel, inputs, none, slot.block);
+  machine.run(block, slot);
+  return slot.result.failure;
+}
+
 void runSplit(Machine &machine, llvm::ArrayRef<Slot *> active) {
   for (Slot *slot : active)
     fillKnownEntries(machine, *slot);
-  auto runKernels = [&](const std::vector<std::string> &kernels) {
+  auto runKernels = [&](const std::vector<std::string> &kernels, llvm::StringRef kind) {
     for (const std::string &kernel : kernels)
       for (Slot *slot : active) {
-        std::vector<Tensor> none;
-        if (slot->failed())
-          continue;
-        if (machine.inputs.kernels)
-          slot->result.failure = machine.inputs.kernels->run(kernel, {}, none, slot->block);
-        else
-          machine.run(machine.program.kernels.find(kernel)->second, *slot);
+        if (!slot->failed())
+          slot->result.failure = runEarlyKernel(machine, *slot, kernel, kind);
       }
   };
   runLeaves(machine, active, Known::session);
   runLeaves(machine, active, Known::place);
-  runKernels(machine.program.select);
+  runKernels(machine.program.select, "select");
   runLeaves(machine, active, Known::rows);
-  runKernels(machine.program.setup);
+  runKernels(machine.program.setup, "setup");
   machine.run(machine.program.body, active);
 }
 

@@ -106,6 +106,8 @@ PENSTOCK_RUN_ONE(Admit);
 PENSTOCK_RUN_ONE(Pick);
 PENSTOCK_RUN_ONE(Field);
 PENSTOCK_RUN_ONE(FieldExtent);
+PENSTOCK_RUN_ONE(FieldElement);
+PENSTOCK_RUN_ONE(Fields);
 PENSTOCK_RUN_ONE(Probe);
 PENSTOCK_RUN_ONE(Decode);
 PENSTOCK_RUN_ONE(Encode);
@@ -165,6 +167,14 @@ PENSTOCK_RUN_ONE(KeyNumbers);
 PENSTOCK_RUN_ONE(KeyOf);
 #undef PENSTOCK_RUN_ONE
 #undef PENSTOCK_RUN_ALL
+
+/// The element that `pipe.load` reads: at the nearest index inside, 0 of an empty tensor.
+Scalar loadedAt(const Tensor &tensor, llvm::function_ref<int64_t(size_t axis)> index);
+
+/// Runs a kernel of the kind "select", "setup" or "rows" over the slot's block, and over the fields
+/// that `pipe.fields` of that kind names.
+std::optional<Failure> runEarlyKernel(Machine &machine, Slot &slot, const std::string &kernel,
+                                      llvm::StringRef kind);
 
 /// Runs a pipeline whose scalars were split off: parameters, select, rows and
 /// headers, setup, then the rest (see kernel.h and plan.fbs).

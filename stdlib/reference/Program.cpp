@@ -95,8 +95,8 @@ void bind(Instruction &instruction) {
       ONE(Constant) ONE(Unary) ONE(Binary) ONE(Compare) ONE(Select) ONE(Cast) ONE(Load)
       // samples
       ONE(Param) ALL(Source) ONE(Length) ONE(Row) ONE(RowIndex) ONE(Admit) ONE(Pick) ONE(Field)
-          ONE(FieldExtent) ONE(Probe) ONE(Decode) ONE(Encode) ONE(Recompress) ONE(Key) ONE(KeyView)
-              ONE(KeyMix) ONE(Draw) ONE(Context) ONE(Check)
+          ONE(FieldExtent) ONE(FieldElement) ONE(Fields) ONE(Probe) ONE(Decode) ONE(Encode)
+              ONE(Recompress) ONE(Key) ONE(KeyView) ONE(KeyMix) ONE(Draw) ONE(Context) ONE(Check)
       // scopes
       ALL(Choose) ALL(Repeat) ALL(Search) ALL(Each) ALL(Batch) ALL(Peer) ALL(Peers) ONE(Output)
       // tensors

@@ -42,13 +42,8 @@ static void runRows(Machine &machine, Slot &look, pipe::RowOp row) {
     if (ofRow)
       instruction.one(machine, look, instruction);
   }
-  for (const std::string &kernel : machine.program.rows) {
-    std::vector<Tensor> none;
-    if (machine.inputs.kernels)
-      machine.inputs.kernels->run(kernel, {}, none, look.block);
-    else
-      machine.run(machine.program.kernels.find(kernel)->second, look);
-  }
+  for (const std::string &kernel : machine.program.rows)
+    runEarlyKernel(machine, look, kernel, "rows");
 }
 
 /// The value of an operand of `pipe.admit`, as an entry of the block.

@@ -121,6 +121,22 @@ void runFieldExtent(Machine &, Slot &slot, const Instruction &self) {
   slot.values[self.results[0]] = intScalar((*tensor)->extents[static_cast<size_t>(axis)]);
 }
 
+void runFieldElement(Machine &machine, Slot &slot, const Instruction &self) {
+  auto op = llvm::cast<pipe::FieldElementOp>(self.op);
+  const Row &row = std::get<Row>(slot.values[self.operands[0]]);
+  const Field field = row.table->field(row.number, op.getName().str());
+  const auto *tensor = std::get_if<TensorRef>(&field);
+  if (!tensor || (*tensor)->type != self.type ||
+      (*tensor)->rank() != static_cast<int64_t>(op.getIndices().size()))
+    fault(op, "field `" + op.getName().str() + "` has another type");
+  slot.values[self.results[0]] = loadedAt(*canonical(**tensor), [&](size_t axis) {
+    return scalarIn(slot, self.operands[axis + 1]).integer;
+  });
+}
+
+/// Kernels read them (runEarlyKernel).
+void runFields(Machine &, Slot &, const Instruction &) {}
+
 //===--- media -------------------------------------------------------------===//
 
 static const Media &mediaOf(Machine &machine, mlir::Operation *op) {

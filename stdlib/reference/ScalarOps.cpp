@@ -93,14 +93,18 @@ void runCast(Machine &machine, Slot &slot, const Instruction &self) {
 void runLoad(Machine &machine, Slot &slot, const Instruction &self) {
   auto op = llvm::cast<pipe::LoadOp>(self.op);
   const Tensor &tensor = machine.tensor(slot, op.getTensor());
+  slot.values[self.results[0]] = loadedAt(
+      tensor, [&](size_t axis) { return scalarIn(slot, self.operands[axis + 1]).integer; });
+}
+
+Scalar loadedAt(const Tensor &tensor, llvm::function_ref<int64_t(size_t)> index) {
   int64_t element = 0;
-  for (int64_t axis = 0; axis < tensor.rank(); ++axis) {
-    const int64_t index = scalarIn(slot, self.operands[static_cast<size_t>(axis) + 1]).integer;
-    const int64_t extent = tensor.extents[static_cast<size_t>(axis)];
-    element = element * extent + std::clamp<int64_t>(index, 0, std::max<int64_t>(extent - 1, 0));
+  for (size_t axis = 0; axis < tensor.extents.size(); ++axis) {
+    const int64_t extent = tensor.extents[axis];
+    element =
+        element * extent + std::clamp<int64_t>(index(axis), 0, std::max<int64_t>(extent - 1, 0));
   }
-  slot.values[self.results[0]] =
-      tensor.count() == 0 ? Scalar{tensor.type, 0, 0} : tensor.load(element);
+  return tensor.count() == 0 ? Scalar{tensor.type, 0, 0} : tensor.load(element);
 }
 
 } // namespace penstock::reference

@@ -270,6 +270,26 @@ static std::vector<Column> openTable(Draft &draft, const Recipe &recipe, Value &
   return columns;
 }
 
+/// A number of a field's elements: at known places, also beside them, and at one that the row has.
+static Value elementOfField(Draft &draft, Rng &rng, const std::vector<Column> &columns, Value row) {
+  OpBuilder &b = draft.builder;
+  const Column &column =
+      columns[static_cast<size_t>(rng.between(0, static_cast<int64_t>(columns.size()) - 1))];
+  SmallVector<Axis> axes;
+  SmallVector<Value> place;
+  for (size_t i = 0; i < column.axes.size(); ++i) {
+    axes.push_back({column.axes[i], column.dynamic[i] ? -1 : column.extents[i], -1, ""});
+    place.push_back(rng.chance(0.2) ? draft.scalars.front()
+                                    : draft.constant(rng.between(-1, column.extents[i])));
+  }
+  Type element = scalarType(b.getContext(), llvm::StringRef(reference::nameOf(column.type)));
+  const Value value = b.create<FieldElementOp>(draft.loc, element, row, column.name, place,
+                                               NamedTensorType::get(b.getContext(), element, axes));
+  return b.create<CastOp>(draft.loc,
+                          llvm::isa<FloatType>(element) ? Type(b.getF64Type()) : b.getI64Type(),
+                          CastMode::value, value, ValueRange());
+}
+
 static void readFields(Draft &draft, const std::vector<Column> &columns, Value row, uint64_t seed) {
   OpBuilder &b = draft.builder;
   for (const Column &column : columns) {
@@ -293,6 +313,8 @@ static void readFields(Draft &draft, const std::vector<Column> &columns, Value r
     draft.scalars.push_back(
         b.create<FieldOp>(draft.loc, b.getI64Type(), row, "label", ValueRange()));
   draft.scalars.push_back(b.create<FieldOp>(draft.loc, b.getF64Type(), row, "score", ValueRange()));
+  if (places.chance(0.3))
+    draft.scalars.push_back(elementOfField(draft, places, columns, row));
 }
 
 Case generate(MLIRContext &context, const Recipe &recipe) {

@@ -81,7 +81,7 @@ void penstock::conversion::unpackArguments(const Site &site) {
   };
   ctx.args = ctx.function.getArgument(0);
   ctx.slots = field(pointer, offsetof(pst_kernel_args, scalars));
-  if (ctx.kernel.getKind() != "pixels")
+  if (ctx.kernel.getKind() != "pixels" && ctx.kernel.getBody().getNumArguments() == 0)
     return;
   ctx.tensors = field(pointer, offsetof(pst_kernel_args, tensors));
   ctx.scratch = field(pointer, offsetof(pst_kernel_args, scratch));

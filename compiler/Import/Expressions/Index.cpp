@@ -118,8 +118,11 @@ Val Expressions::indexTensor(Val value, const std::vector<const dsl::AxisSetting
   }
   if (!loads.empty())
     return number(loadHere(value.ir, loads, source.range));
-  if (gathers.empty())
-    return value;
+  if (gathers.empty()) {
+    mlir::Value element =
+        value.tensorType().getRank() == 0 ? elementOfField(value.ir) : mlir::Value();
+    return element ? number(element) : value;
+  }
   std::vector<Dim> domain;
   for (const Dim &dim : dims(value.ir)) {
     if (auto found = gathers.find(dim.axis.name); found != gathers.end())

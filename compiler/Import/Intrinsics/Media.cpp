@@ -94,7 +94,7 @@ Val Intrinsics::pick(Args args, dsl::SourceRange range) {
                               ": rows count from 0");
   }
   const bool isOfRow = behind(number, [](mlir::Operation *op) {
-    return llvm::isa<pipe::FieldOp, pipe::FieldExtentOp, pipe::ProbeOp>(op);
+    return llvm::isa<pipe::FieldOp, pipe::FieldExtentOp, pipe::FieldElementOp, pipe::ProbeOp>(op);
   });
   if (isOfRow)
     fail(args[1].range,

@@ -209,9 +209,8 @@ void PipelineImport::importAdmission(const dsl::PipelineDecl &pipeline) {
     if (value.is(Kind::Tensor))
       fail(given.range,
            what + " is known before any tensor of a row is read, and this is made of one",
-           "it looks at numbers of the row, `row.index`, extents such as `extent(row.x, k)`, and "
-           "what "
-           "`probe` says of files");
+           "it looks at numbers of the row, elements of its lists such as `row.x[k = 0]`, "
+           "`row.index`, extents such as `extent(row.x, k)`, and what `probe` says of files");
   };
   auto demandNumber = [&](const dsl::Expr &given, const std::string &what) {
     Val value = eval(given);
@@ -223,9 +222,18 @@ void PipelineImport::importAdmission(const dsl::PipelineDecl &pipeline) {
   };
   if (pipeline.where) {
     draws.statement = "where";
+    mlir::Block *block = base.getInsertionBlock();
+    mlir::Operation *before = block->empty() ? nullptr : &block->back();
     const Val keeps = eval(*pipeline.where);
     demandNoTensor(keeps, *pipeline.where, "`where`");
     condition = demandOfRows(demandBool(keeps, pipeline.where->range, "`where`"), *pipeline.where);
+    // What it checks is checked of the rows that it takes.
+    for (mlir::Operation *op = before ? before->getNextNode() : &block->front(); op;
+         op = op->getNextNode())
+      if (auto check = llvm::dyn_cast<pipe::CheckOp>(op))
+        condition = base.create<pipe::BinaryOp>(
+            here, pipe::BinaryKind::bit_or, condition,
+            base.create<pipe::UnaryOp>(here, pipe::UnaryKind::bit_not, check.getCondition()));
   }
   if (weight) {
     draws.statement = "weighted";

@@ -122,6 +122,9 @@ public:
   mlir::Value viewAxis(mlir::Value tensor, const std::string &axis, mlir::Value first, int64_t step,
                        const Dim &result);
   mlir::Value pickAxis(mlir::Value tensor, const std::string &axis, mlir::Value index);
+  /// Where `tensor`, which has no axes, is an element of a field of a row: that number, which is
+  /// known before pixels; else null.
+  mlir::Value elementOfField(mlir::Value tensor);
   mlir::Value permute(mlir::Value tensor, llvm::ArrayRef<std::string> order);
   mlir::Value retype(mlir::Value tensor, const std::vector<Dim> &dims);
   mlir::Value createView(mlir::Value tensor, const std::vector<Dim> &dims,
@@ -130,6 +133,7 @@ public:
 private:
   void demandAxes(mlir::Type element, const std::vector<Dim> &dims);
   mlir::AffineExpr affine(mlir::Value value, llvm::SmallVector<mlir::Value> &symbols);
+  mlir::Value scalarOf(mlir::AffineExpr expr, mlir::ValueRange dims, mlir::ValueRange symbols);
 
   /// By the axis' room, a scalar that no other axis has.
   std::map<void *, Counted> countedAxes;

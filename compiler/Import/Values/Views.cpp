@@ -56,6 +56,48 @@ mlir::Value Tensors::pickAxis(mlir::Value tensor, const std::string &axis, mlir:
   return createView(tensor, kept, exprs, symbols);
 }
 
+/// Sums and products alone, which is what slices and picks are made of; null for others.
+mlir::Value Tensors::scalarOf(AffineExpr expr, mlir::ValueRange dims, mlir::ValueRange symbols) {
+  if (auto number = llvm::dyn_cast<mlir::AffineConstantExpr>(expr))
+    return intConstant(number.getValue());
+  if (auto dim = llvm::dyn_cast<mlir::AffineDimExpr>(expr))
+    return dims[dim.getPosition()];
+  if (auto symbol = llvm::dyn_cast<mlir::AffineSymbolExpr>(expr))
+    return symbols[symbol.getPosition()];
+  auto pair = llvm::cast<mlir::AffineBinaryOpExpr>(expr);
+  const bool adds = pair.getKind() == mlir::AffineExprKind::Add;
+  if (!adds && pair.getKind() != mlir::AffineExprKind::Mul)
+    return {};
+  mlir::Value left = scalarOf(pair.getLHS(), dims, symbols),
+              right = scalarOf(pair.getRHS(), dims, symbols);
+  return left && right ? binary(adds ? BinaryKind::add : BinaryKind::mul, left, right)
+                       : mlir::Value();
+}
+
+mlir::Value Tensors::elementOfField(mlir::Value tensor) {
+  llvm::SmallVector<pipe::ViewOp> views;
+  while (auto view = tensor.getDefiningOp<pipe::ViewOp>()) {
+    views.push_back(view);
+    tensor = view.getInput();
+  }
+  auto field = tensor.getDefiningOp<pipe::FieldOp>();
+  if (!field)
+    return {};
+  llvm::SmallVector<mlir::Value> place;
+  for (pipe::ViewOp view : views) {
+    llvm::SmallVector<mlir::Value> further;
+    for (AffineExpr expr : view.getMap().getResults()) {
+      further.push_back(scalarOf(expr, place, view.getSymbols()));
+      if (!further.back())
+        return {};
+    }
+    place = further;
+  }
+  return base.create<pipe::FieldElementOp>(
+      here, llvm::cast<pipe::NamedTensorType>(field.getType()).getElementType(), field.getRow(),
+      field.getName(), place, field.getType());
+}
+
 mlir::Value Tensors::permute(mlir::Value tensor, llvm::ArrayRef<std::string> order) {
   std::vector<Dim> axes = dims(tensor), result;
   llvm::SmallVector<AffineExpr> exprs(axes.size());

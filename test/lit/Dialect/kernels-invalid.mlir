@@ -10,9 +10,17 @@ pipe.kernel @k "voxels" {
 
 // -----
 
-// expected-error @below {{of kind "setup" takes no arguments}}
+// expected-error @below {{of kind "select" takes no arguments}}
+pipe.kernel @k "select" {
+^bb0(%x: !pipe.tensor<u8[w=4]>):
+  pipe.return
+}
+
+// -----
+
+// expected-error @below {{of kind "setup" takes no scalar arguments}}
 pipe.kernel @k "setup" {
-^bb0(%n: i64):
+^bb0(%x: !pipe.tensor<u8[w=4]>, %n: i64):
   pipe.return
 }
 

@@ -123,3 +123,34 @@ func.func @places_are_of_the_own_row(%t: !pipe.table, %i: i64) {
   %1 = pipe.row_index %0
   return
 }
+
+// -----
+
+// field_element, C1.
+func.func @elements_have_all_their_indices(%p: !pipe.text, %i: i64) {
+  %t = pipe.source "raw" (%p) named ["x"] columns {x = !pipe.tensor<f32[h=2, w=4]>} : !pipe.text
+  %r = pipe.row sequential %t
+  // expected-error @below {{has 1 indices for '!pipe.tensor<f32[h=2, w=4]>'}}
+  %0 = pipe.field_element %r "x"[%i] of !pipe.tensor<f32[h=2, w=4]> : f32
+  return
+}
+
+// -----
+
+// field_element, C1.
+func.func @elements_are_of_their_type(%p: !pipe.text, %i: i64) {
+  %t = pipe.source "raw" (%p) named ["x"] columns {x = !pipe.tensor<f32[w=4]>} : !pipe.text
+  %r = pipe.row sequential %t
+  // expected-error @below {{gives 'f64' of '!pipe.tensor<f32[w=4]>'}}
+  %0 = pipe.field_element %r "x"[%i] of !pipe.tensor<f32[w=4]> : f64
+  return
+}
+
+// -----
+
+// fields, C1.
+func.func @setup_has_fields(%x: !pipe.tensor<f32[w=4]>) {
+  // expected-error @below {{has what is no field}}
+  pipe.fields "setup"(%x) : !pipe.tensor<f32[w=4]>
+  return
+}

@@ -27,8 +27,12 @@ func.func @rows(%root: !pipe.text, %w: f64, %i: i64) {
   %6 = pipe.field %5 "label" : i64
   // CHECK: pipe.field_extent %{{.*}} "boxes" "k"
   %7 = pipe.field_extent %3 "boxes" "k"
+  // CHECK: pipe.field_element %{{.*}} "boxes"[%{{.*}}, %{{.*}}] of !pipe.tensor<f32[k=?, box=4:xyxy]> : f32
+  %element = pipe.field_element %3 "boxes"[%i, %i] of !pipe.tensor<f32[k=?, box=4:xyxy]> : f32
   // CHECK: pipe.field %{{.*}} "boxes" sizes(%{{.*}}) : !pipe.tensor<f32[k=?, box=4:xyxy]>
   %8 = pipe.field %3 "boxes" sizes(%7) : !pipe.tensor<f32[k=?, box=4:xyxy]>
+  // CHECK: pipe.fields "setup"(%{{.*}}) : !pipe.tensor<f32[k=?, box=4:xyxy]>
+  pipe.fields "setup"(%8) : !pipe.tensor<f32[k=?, box=4:xyxy]>
   // CHECK: pipe.check %{{.*}}, "there are {0} of {1}"(%{{.*}}, %{{.*}})
   pipe.check %4, "there are {0} of {1}" (%2, %0)
   return

@@ -124,3 +124,38 @@ pipe.pipeline @places seed 0 substitute 0.0 {
     pipe.output "b" %j axes ["n"] stored ["n"] : i64
   }
 }
+
+// -----
+
+// Elements of fields are loads of setup and of rows, whose tensors are the fields: one that is there, and one that nothing else
+// reads. The extent that is there is that of both.
+// CHECK: pipe.kernel @setup "setup"
+// CHECK-NEXT: ^bb0(%[[L:.*]]: !pipe.tensor<i64[k=? max 9]>):
+// CHECK: pipe.load %[[L]][%{{.*}}]
+// CHECK: pipe.kernel @rows "rows"
+// CHECK-NEXT: ^bb0(%[[B:.*]]: !pipe.tensor<f32[w=4]>):
+// CHECK: pipe.load %[[B]][%{{.*}}]
+// CHECK-LABEL: pipe.pipeline @elements
+// CHECK: %[[FB:.*]] = pipe.field %{{.*}} "b"
+// CHECK-NEXT: pipe.fields "rows"(%[[FB]])
+// CHECK-NEXT: pipe.field_extent
+// CHECK-NOT: pipe.field_extent
+// CHECK: %[[FL:.*]] = pipe.field %{{.*}} "l"
+// CHECK-NEXT: pipe.fields "setup"(%[[FL]])
+pipe.pipeline @elements seed 0 substitute 0.0 {
+  %root = pipe.param "root" : !pipe.text
+  %table = pipe.source "raw" (%root) named ["root"] columns {l = !pipe.tensor<i64[k=? max 9]>, b = !pipe.tensor<f32[w=4]>} : !pipe.text
+  %row = pipe.row sequential %table
+  %k = pipe.field_extent %row "l" "k"
+  %one = pipe.constant 1 : i64 -> i64
+  %last = pipe.binary sub %k, %one : i64
+  %a = pipe.field_element %row "l"[%last] of !pipe.tensor<i64[k=? max 9]> : i64
+  %b = pipe.field_element %row "b"[%one] of !pipe.tensor<f32[w=4]> : f32
+  %zero = pipe.constant 0.0 : f32 -> f32
+  %keep = pipe.compare gt %b, %zero : f32
+  pipe.admit where %keep
+  %batch = pipe.constant 2 : i64 -> i64
+  pipe.batch size(%batch) last drop {
+    pipe.output "a" %a axes ["n"] stored ["n"] : i64
+  }
+}
