@@ -42,6 +42,23 @@ Status api::checkTexts(const char *const *texts, size_t count, const char *name)
   return status;
 }
 
+/// Folders that are open: an empty name would be the current one.
+static Status checkFolders(const char *const *folders, size_t count) {
+  const char *const name = "allowed_folders";
+  Status status = checkTexts(folders, count, name);
+  for (size_t i = 0; i < count && status; ++i)
+    if (!*folders[i])
+      status = wrong("`" + element(name, i) + "` is empty; the current folder is `.`");
+  return status;
+}
+
+/// What is smaller than its own size was not begun with the macro.
+static Status checkSize(size_t size, const char *macro) {
+  return size > sizeof size ? Status()
+                            : wrong("`size` of the options is " + std::to_string(size) +
+                                    ": begin with " + macro + ", or they would not be read");
+}
+
 Status api::checkParameters(const pst_parameter *given, size_t count) {
   if (Status status = checkArray(given, count, "parameters"); !status)
     return status;
@@ -60,12 +77,14 @@ Status api::checkParameters(const pst_parameter *given, size_t count) {
 }
 
 Status api::checkOptions(const pst_compile_options &given) {
-  return all({checkParameters(given.parameters, given.parameter_count),
+  return all({checkSize(given.size, "PST_COMPILE_OPTIONS_INIT"),
+              checkParameters(given.parameters, given.parameter_count),
               checkTexts(given.disabled_passes, given.disabled_pass_count, "disabled_passes")});
 }
 
 Status api::checkOptions(const pst_prepare_options &given) {
-  return checkTexts(given.allowed_folders, given.allowed_folder_count, "allowed_folders");
+  return all({checkSize(given.size, "PST_PREPARE_OPTIONS_INIT"),
+              checkFolders(given.allowed_folders, given.allowed_folder_count)});
 }
 
 /// What the column holds is checked where its type is known.
@@ -76,6 +95,10 @@ static Status checkColumns(const pst_memory_column *columns, size_t count) {
     const pst_memory_column &column = columns[i];
     if (!column.name)
       return wrong("`" + element("columns", i) + "` has no name");
+    if (std::any_of(columns, columns + i, [&](const pst_memory_column &before) {
+          return std::strcmp(before.name, column.name) == 0;
+        }))
+      return wrong("column `" + std::string(column.name) + "` in memory is given twice");
     if (column.rank < 0 || (column.rank > 0 && !column.extents))
       return wrong("column `" + std::string(column.name) + "` in memory has no extents");
   }
@@ -106,9 +129,10 @@ static Status checkWord(const Enumeration &written, Enumeration last, const char
 }
 
 Status api::checkOptions(const pst_session_options &given) {
-  return all({checkParameters(given.parameters, given.parameter_count),
+  return all({checkSize(given.size, "PST_SESSION_OPTIONS_INIT"),
+              checkParameters(given.parameters, given.parameter_count),
               checkColumns(given.columns, given.column_count),
-              checkTexts(given.allowed_folders, given.allowed_folder_count, "allowed_folders"),
+              checkFolders(given.allowed_folders, given.allowed_folder_count),
               checkTables(given.tables, given.table_count),
               checkWord(given.device, PST_DEVICE_CUDA, "device"),
               checkWord(given.held, PST_HELD_GROW, "held"),

@@ -535,6 +535,12 @@ std::optional<std::string> Driver::compileCuda(Stage stage, const std::string &a
 }
 
 std::optional<std::string> Driver::print(Stage stage, const std::string &architecture) {
+  if (!request.from.empty() && stage < *stageNamed(request.from)) {
+    diagnostics.error({}, "stage `" + std::string(stageNames[static_cast<int>(stage)]) +
+                              "` comes before stage `" + request.from +
+                              "`, at which the program was read back");
+    return std::nullopt;
+  }
   if (stage == Stage::ast)
     return program ? dsl::printAst(*program->main) : std::string();
   if (stage == Stage::cuda)

@@ -27,8 +27,10 @@ openRoots(std::vector<runtime::RealFileSystem::Root> roots, const pst_prepare_op
 
 pst_prepare_options readOptions(const pst_prepare_options *given) {
   pst_prepare_options options = PST_PREPARE_OPTIONS_INIT;
-  if (given)
+  if (given) {
     std::memcpy(&options, given, std::min(given->size, sizeof options));
+    options.size = given->size;
+  }
   if (options.threads <= 0)
     options.threads = runtime::findProcessors().usable();
   return options;

@@ -198,8 +198,10 @@ compileLevels(pst_program &program, const std::string &cacheFolder, const std::s
 /// With `options`, or what stands for them.
 static pst_compile_options optionsOf(const pst_compile_options *options) {
   pst_compile_options given = PST_COMPILE_OPTIONS_INIT;
-  if (options)
+  if (options) {
     std::memcpy(&given, options, std::min(options->size, sizeof given));
+    given.size = options->size;
+  }
   return given;
 }
 

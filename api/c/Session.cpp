@@ -136,8 +136,10 @@ pst_status pst_session_open(const pst_program *program, const pst_session_option
   *out_session = handle.get();
   pst_session &self = *handle.release();
   pst_session_options given = PST_SESSION_OPTIONS_INIT;
-  if (options)
+  if (options) {
     std::memcpy(&given, options, std::min(options->size, sizeof given));
+    given.size = options->size;
+  }
   if (!program || program->transfers.empty())
     return self.fail(invalid(!program || !program->messages.text.empty()
                                  ? "the program was not compiled; see pst_program_messages()"

@@ -50,6 +50,7 @@ public:
   int mediaOf(mlir::Value bytes, llvm::StringRef media);
 
   llvm::DenseMap<mlir::Value, int> params, sources, rows, buffers, stages;
+  llvm::DenseMap<int64_t, int> groups;  ///< the first row of each group of picked ones
   llvm::DenseSet<mlir::Value> madeOnce; ///< for a batch
 
 private:

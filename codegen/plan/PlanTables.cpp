@@ -149,6 +149,10 @@ LogicalResult PlanVisitor::visit(pipe::PickOp op) {
   row->source = scope.sources.lookup(op.getTable());
   row->slot = *slot;
   row->of_row = op->hasAttr("of_row");
+  row->of_batch = op->hasAttr("of_batch");
+  const auto group = op->getAttrOfType<IntegerAttr>("group"); // of the split
+  row->group =
+      scope.groups.try_emplace(group.getInt(), static_cast<int>(plan.rows.size())).first->second;
   scope.rows[op.getResult()] = static_cast<int>(plan.rows.size());
   plan.rows.push_back(std::move(row));
   return success();
@@ -184,8 +188,9 @@ LogicalResult PlanVisitor::visit(pipe::SetEntryOp op) {
     plan.lengths.push_back(std::move(entry));
     return success();
   }
-  if (llvm::isa_and_nonnull<pipe::RowIndexOp>(leaf)) {
-    plan.rows.front()->slot = slot;
+  if (auto place = llvm::dyn_cast_or_null<pipe::RowIndexOp>(leaf)) {
+    const int row = scope.rowOf(place.getRow());
+    (row == 0 ? plan.rows[0]->slot : plan.rows[static_cast<size_t>(row)]->place) = slot;
     return success();
   }
   if (auto probe = llvm::dyn_cast_or_null<pipe::ProbeOp>(leaf)) {
@@ -227,6 +232,7 @@ LogicalResult PlanVisitor::visit(pipe::SetEntryOp op) {
     entry->axis = static_cast<int>(llvm::find(axes, extent.getAxis()) - axes.begin());
   }
   entry->of_rows = op->hasAttr("of_rows");
+  entry->by_rows = op->hasAttr("by_rows");
   plan.fields.push_back(std::move(entry));
   return success();
 }

@@ -28,12 +28,6 @@ LogicalResult AdmitOp::verify() {
   return success();
 }
 
-LogicalResult RowIndexOp::verify() {
-  if (!getRow().getDefiningOp<RowOp>()) // C1
-    return emitOpError("tells the place of the pipeline's row alone");
-  return success();
-}
-
 static const penstock::media::Medium *mediumNamed(StringRef name) {
   const int number = penstock::media::find(std::string_view(name));
   return number < 0 ? nullptr : &penstock::media::all[number];

@@ -72,21 +72,17 @@ def Pipe_RowOp : Pipe_Op<"row", [Pure]> {
 }
 
 def Pipe_RowIndexOp : Pipe_ScalarOp<"row_index", [Pure]> {
-  let summary = "Where in its table the pipeline's row stands";
+  let summary = "Where in its table a row stands";
   let description = [{
-    Counted from 0, whatever the order takes. Known before anything is fetched,
-    so rows of other tables may be picked by it.
-
-    Constraints:
-
-    - (C1) `row` is a `pipe.row`: of a picked row the number is the caller's.
+    Counted from 0, whatever the order takes. That of the pipeline's row is known
+    before anything is fetched, so rows of other tables may be picked by it. Of a
+    picked row it is that of the row that is there, where a substitute is in its place.
 
     Example: `%i = pipe.row_index %row`
   }];
   let arguments = (ins Pipe_Row:$row);
   let results = (outs Pipe_Int:$result);
   let assemblyFormat = "$row attr-dict";
-  let hasVerifier = 1; // C1
 }
 
 def Pipe_AdmitOp : Pipe_ScalarOp<"admit", [AttrSizedOperandSegments]> {

@@ -57,8 +57,8 @@ static bool staysInPipeline(Operation *op) {
 
 /// Returns whether the runtime knows the leaf when it looks at the rows of the table.
 static bool isOfRow(Operation *leaf) {
-  if (llvm::isa<RowIndexOp>(leaf))
-    return true;
+  if (auto place = llvm::dyn_cast<RowIndexOp>(leaf))
+    return place.getRow().getDefiningOp<RowOp>() != nullptr;
   auto field = llvm::dyn_cast<FieldOp>(leaf);
   auto extent = llvm::dyn_cast<FieldExtentOp>(leaf);
   if (auto probe = llvm::dyn_cast<ProbeOp>(leaf))
@@ -105,14 +105,15 @@ private:
   /// Marks `value` and what it depends on for the kernel that `ops` becomes.
   LogicalResult slice(Value value, SetVector<Operation *> &ops, Phase phase);
   void loadElements();
+  void groupPicks();
   KernelOp makeKernel(StringRef kind, const SetVector<Operation *> &ops, ArrayRef<Value> stored);
 
   PipelineOp pipeline;
   llvm::MapVector<Value, int64_t> slots;
-  Operation *picking = nullptr;     ///< whose number is sliced, for messages
-  DenseSet<Value> written;          ///< in the block of the kernels at hand
-  DenseSet<Value> ofSamples;        ///< leaves that samples read, not rows alone
-  SetVector<Value> ofSetup, ofRows; ///< fields whose elements these kernels read
+  Operation *picking = nullptr;           ///< whose number is sliced, for messages
+  DenseSet<Value> written;                ///< in the block of the kernels at hand
+  DenseSet<Value> ofSamples, ofRowKernel; ///< leaves that samples read, and that "rows" does
+  SetVector<Value> ofSetup, ofRows;       ///< fields whose elements these kernels read
   int64_t nextSlot = PST_FIRST_FREE_ENTRY;
 };
 
@@ -163,6 +164,50 @@ void Splitter::loadElements() {
   }
 }
 
+/// Rows that are picked by what was drawn once go together, such as those of a table of images and
+/// of one of masks: where one is bad, all take another. `group` numbers them. `of_batch`: all
+/// samples of a batch pick this row.
+void Splitter::groupPicks() {
+  DenseMap<Operation *, int64_t> groupOf; // by what is drawn
+  int64_t groups = 0;
+  SmallVector<std::pair<PickOp, int64_t>> picks;
+  pipeline.walk([&](PickOp pick) {
+    SetVector<Operation *> behind;
+    auto add = [&](Value value) {
+      if (Operation *op = value.getDefiningOp())
+        behind.insert(op);
+    };
+    add(pick.getIndex());
+    bool isOfBatch = true;
+    SmallVector<Operation *> draws;
+    for (size_t i = 0; i < behind.size(); ++i)
+      behind[i]->walk([&](Operation *op) {
+        auto key = llvm::dyn_cast<KeyOp>(op);
+        isOfBatch &=
+            !(key && key.getScope() == KeyScope::sample) && !llvm::isa<ContextOp, RowIndexOp>(op);
+        if (llvm::isa<DrawOp>(op))
+          draws.push_back(op);
+        llvm::for_each(op->getOperands(), add);
+      });
+    int64_t mine = groups++;
+    for (Operation *draw : draws) {
+      const int64_t theirs = groupOf.try_emplace(draw, mine).first->second;
+      if (theirs == mine)
+        continue;
+      for (auto &[other, group] : picks)
+        group = group == theirs ? mine : group;
+      for (auto &[other, group] : groupOf)
+        group = group == theirs ? mine : group;
+    }
+    picks.emplace_back(pick, mine);
+    if (isOfBatch)
+      pick->setAttr("of_batch", UnitAttr::get(pick.getContext()));
+  });
+  Builder builder(pipeline.getContext());
+  for (auto [pick, group] : picks)
+    pick->setAttr("group", builder.getI64IntegerAttr(group));
+}
+
 LogicalResult Splitter::slice(Value value, SetVector<Operation *> &ops, Phase phase) {
   Operation *op = value.getDefiningOp();
   if (!op || op->getParentOfType<PipelineOp>() != pipeline || ops.contains(op))
@@ -179,7 +224,7 @@ LogicalResult Splitter::slice(Value value, SetVector<Operation *> &ops, Phase ph
     return op->emitError(
         "`where`, weights and lengths are looked at once for each row of the table: "
         "this value is not known then");
-  if (phase == Phase::select && llvm::isa<RowIndexOp>(op))
+  if (phase == Phase::select && llvm::isa<RowIndexOp>(op) && isOfRow(op))
     picking->setAttr("of_row", UnitAttr::get(op->getContext()));
   else if (phase == Phase::select && isLeaf(op) && !isOfSession(op)) {
     auto failure = picking->emitError(
@@ -192,8 +237,7 @@ LogicalResult Splitter::slice(Value value, SetVector<Operation *> &ops, Phase ph
     if (phase == Phase::rows && llvm::isa<ProbeOp>(op))
       op->setAttr("of_rows", UnitAttr::get(op->getContext()));
     slotOf(value);
-    if (phase != Phase::rows)
-      ofSamples.insert(value);
+    (phase == Phase::rows ? ofRowKernel : ofSamples).insert(value);
     return success();
   }
   if (!isOfNumbers(op) && !llvm::isa<CheckOp>(op))
@@ -258,6 +302,7 @@ KernelOp Splitter::makeKernel(StringRef kind, const SetVector<Operation *> &ops,
 
 LogicalResult Splitter::run(SymbolTable &symbols) {
   loadElements();
+  groupPicks();
   // Ops that stay in the pipeline, and the scalars that they read.
   SmallVector<Operation *> kept, checks;
   SetVector<Value> admitted, picked, needed;
@@ -344,6 +389,8 @@ LogicalResult Splitter::run(SymbolTable &symbols) {
       auto entry = builder.create<SetEntryOp>(value.getLoc(), static_cast<uint64_t>(slot), value);
       if (!ofSamples.contains(value))
         entry->setAttr("of_rows", builder.getUnitAttr());
+      if (ofRowKernel.contains(value))
+        entry->setAttr("by_rows", builder.getUnitAttr());
     }
   for (auto [kind, fields] : {std::pair("setup", &ofSetup), std::pair("rows", &ofRows)})
     if (!fields->empty()) {

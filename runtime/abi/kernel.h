@@ -6,6 +6,9 @@
  * `failure`. It returns 0, or the id (> 0) of a check that failed (the plan
  * maps ids to messages and source lines), or PST_KERNEL_STOPPED.
  *
+ * Select, setup and rows kernels have the parameter block; setup and rows kernels also the fields
+ * that the plan names, as tensors.
+ *
  * Stores to outputs may bypass the caches, and are then not ordered with later
  * ones: whoever hands outputs to another thread fences first, once for many
  * calls (a fence after each costs more than a small image).
@@ -21,7 +24,7 @@
 extern "C" {
 #endif
 
-#define PST_KERNEL_ABI_VERSION 5
+#define PST_KERNEL_ABI_VERSION 6
 #define PST_MAX_RANK 8
 /* The bytes of one tensor. */
 #define PST_MAX_TENSOR_BYTES (INT64_C(1) << 40)
@@ -44,7 +47,7 @@ typedef struct pst_tensor {
 typedef struct pst_kernel_args {
   /* Input tensors, then output tensors, in the kernel's order. */
   const pst_tensor *tensors;
-  /* Pixel kernels: the scalar arguments in order. Select and setup kernels:
+  /* Pixel kernels: the scalar arguments in order. Select, setup and rows kernels:
    * the sample's whole parameter block, read and written.
    * Entries have 8 bytes: integers extended to i64 by their type, floats as
    * the bits of f64, bool as 0 or 1. */

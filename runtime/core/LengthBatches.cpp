@@ -171,11 +171,21 @@ int64_t LengthBatches::substitute(uint64_t seed, uint32_t epoch, int64_t positio
   for (int64_t i = 0; i < batch.count; ++i)
     longest = std::max(longest, lengths[size_t(place(seed, epoch, batch.first + i))]);
   const Bucket &bucket = buckets[bucketAt(position % positions())];
-  const auto begin = lengths.begin();
-  const int64_t end = std::upper_bound(begin + bucket.begin, begin + bucket.end, longest) - begin;
+  auto upTo = [&](int64_t from, int64_t to, int64_t most) {
+    return std::upper_bound(lengths.begin() + from, lengths.begin() + to, most) - lengths.begin();
+  };
+  int64_t low = bucket.begin, end = upTo(low, bucket.end, longest);
+  if (longest == 0 || end - low < 2) {
+    // Bad rows among themselves, whose length nobody knows, or one alone: any that fits the limit.
+    const int64_t most = rules.limit / batch.count, known = upTo(0, positions(), 0);
+    if (const int64_t fitting = upTo(0, positions(), most); fitting > known) {
+      low = known;
+      end = fitting;
+    }
+  }
   const random::Key key{seed, uint64_t(position), epoch, 0};
   return rows[size_t(
-      random::integer(random::bits(key, sameBucketId, uint64_t(attempt)), bucket.begin, end))];
+      random::integer(random::bits(key, sameBucketId, uint64_t(attempt)), low, end))];
 }
 
 } // namespace penstock::runtime

@@ -76,7 +76,9 @@ public:
   /// The row at a position.
   int64_t row(uint64_t seed, uint32_t epoch, int64_t position) const;
   /// As Order::substitute(): drawn evenly from those of the same bucket that are no
-  /// longer than the longest of the position's batch. Takes O(samples of the batch).
+  /// longer than the longest of the position's batch; where that has no length, or nobody but the
+  /// row itself is as short, from all with which the batch keeps to the limit. Takes O(samples of
+  /// the batch).
   int64_t substitute(uint64_t seed, uint32_t epoch, int64_t position, int attempt) const;
 
 private:

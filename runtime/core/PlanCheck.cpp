@@ -172,6 +172,8 @@ private:
     else // reads it
       slot(r.slot, "row", i);
     require(i > 0 || !r.of_row, "row", i, "depends on itself");
+    target(r.place, "row", i, /*optional=*/true);
+    require(r.group <= int32_t(i) && (i == 0 || r.group > 0), "row", i, "is of group ", r.group);
   }
 
   const plan::ColumnT *columnOf(int32_t row, int32_t column, const char *table, size_t index) {

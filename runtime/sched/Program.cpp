@@ -129,23 +129,29 @@ Result<std::vector<plan::ArgumentT>> bindParams(const plan::PlanT &tree,
   return values;
 }
 
-int64_t Program::rowFor(uint32_t epoch, int64_t position, size_t row, int attempt,
-                        int64_t wanted) const {
-  if (row == 0 && byLength) // the order has only the rows' numbers
+int64_t Program::rowFor(uint32_t epoch, int64_t position, int attempt) const {
+  if (byLength) // the order has only the rows' numbers
     return order->row(seed, epoch,
                       attempt == 0 ? byLength->row(seed, epoch, position)
                                    : byLength->substitute(seed, epoch, position, attempt));
-  if (row == 0)
-    return attempt == 0 ? order->row(seed, epoch, position % positions())
-                        : order->substitute(seed, epoch, position, attempt);
-  const int64_t length = tables->length(tree().rows[row]->source);
-  if (attempt == 0)
-    return std::clamp<int64_t>(wanted, 0, std::max<int64_t>(length - 1, 0));
-  // Substitutes of picked rows have draws of their own, so that the sample's
-  // other rows stay.
-  const random::Key key{seed, uint64_t(position), epoch, uint16_t(row)};
+  return attempt == 0 ? order->row(seed, epoch, position % positions())
+                      : order->substitute(seed, epoch, position, attempt);
+}
+
+int64_t Program::pickedRow(uint32_t epoch, int64_t position, size_t row, int attempt,
+                           int64_t wanted) const {
+  const plan::RowT &picked = *tree().rows[row];
+  const int64_t length = tables->length(picked.source);
+  wanted = std::clamp<int64_t>(wanted, 0, std::max<int64_t>(length - 1, 0));
+  if (attempt == 0 || length < 2)
+    return wanted;
+  // All other rows are as likely, and none comes twice before all have been there.
+  const random::Key key{seed, uint64_t(position), epoch, uint16_t(picked.group)};
   constexpr uint64_t id = random::drawId("<substitute of pick>");
-  return random::integer(random::bits(key, id, uint64_t(attempt)), 0, length);
+  const auto others = uint64_t(length - 1);
+  const uint64_t further =
+      1 + random::permute(random::bits(key, id, 0), others, uint64_t(attempt - 1) % others);
+  return int64_t((uint64_t(wanted) + further) % uint64_t(length));
 }
 
 std::optional<int64_t> Program::batchesPerEpoch() const {

@@ -73,10 +73,13 @@ struct Program {
   /// The batch of the rank that has a position of an epoch from its start; without begin and
   /// end.
   BatchPlace batchAt(int64_t position) const;
-  /// The table's row that fills the plan's row number `row` of the sample at
-  /// `position`. `attempt` 0: the order's row, or `wanted` for a picked row;
-  /// else a substitute for it.
-  int64_t rowFor(uint32_t epoch, int64_t position, size_t row, int attempt, int64_t wanted) const;
+  /// The row of the sample at `position`. `attempt` 0: the order's, else a substitute for it.
+  int64_t rowFor(uint32_t epoch, int64_t position, int attempt) const;
+  /// The row that fills the plan's row number `row` > 0, where `wanted` is picked. `attempt` 0:
+  /// that row, or the nearest one; else one that is as far from it as are the substitutes of its
+  /// group from theirs, in tables of one length. `position` is the sample's, or the batch's.
+  int64_t pickedRow(uint32_t epoch, int64_t position, size_t row, int attempt,
+                    int64_t wanted) const;
   /// Batches of this rank in an epoch from its start. No number where the caller
   /// says which rows there are.
   std::optional<int64_t> batchesPerEpoch() const;

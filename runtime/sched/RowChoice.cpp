@@ -4,6 +4,7 @@
 #include "runtime/abi/message.h"
 #include "runtime/core/DType.h"
 #include "runtime/sched/RowHeaders.h"
+#include "runtime/sched/Setup.h"
 #include "runtime/sched/Workers.h"
 
 #include <algorithm>
@@ -15,11 +16,6 @@
 namespace penstock::runtime {
 
 namespace {
-
-/// Returns whether a field is a number of floats, and no extent.
-bool isFloatColumn(const plan::PlanT &tree, const plan::FieldSlotT &field) {
-  return field.axis < 0 && isFloat(tree.sources[0]->columns[size_t(field.column)]->type);
-}
 
 /// Runs the plan's kernel for one row after the other.
 class RowVisitor {
@@ -37,7 +33,7 @@ public:
     if (const int32_t slot = tree.rows[0]->slot; slot >= 0)
       block[size_t(slot)] = row;
     for (const auto &field : tree.fields) {
-      if (field->row != 0)
+      if (!field->by_rows)
         continue;
       auto value = field->axis < 0 ? tables.scalar(0, row, field->column)
                                    : tables.extent(0, row, field->column, field->axis);

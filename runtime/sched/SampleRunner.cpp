@@ -83,7 +83,7 @@ bool SampleRunner::select(Work &work, int64_t slot) {
   block[PST_ENTRY_COUNT] = work.batchCount;
   const bool isGiven = work.attempt(slot, 0) == 0 && !work.given.empty();
   const int64_t own = isGiven ? work.given[size_t(slot)]
-                              : program->rowFor(work.epoch, position, 0, work.attempt(slot, 0), 0);
+                              : program->rowFor(work.epoch, position, work.attempt(slot, 0));
   work.row(slot, 0) = own;
   if (const int32_t number = tree.rows[0]->slot; number >= 0)
     block[number] = own;
@@ -97,9 +97,14 @@ bool SampleRunner::select(Work &work, int64_t slot) {
     if (id == PST_KERNEL_STOPPED)
       return false;
   }
-  for (size_t i = 1; i < tree.rows.size(); ++i) // whose slots go on saying what was asked for
-    work.row(slot, i) =
-        program->rowFor(work.epoch, position, i, work.attempt(slot, i), block[tree.rows[i]->slot]);
+  for (size_t i = 1; i < tree.rows.size(); ++i) { // whose slots go on saying what was asked for
+    const int64_t row =
+        program->pickedRow(work.epoch, tree.rows[i]->of_batch ? work.batchPosition : position, i,
+                           work.attempt(slot, i), block[tree.rows[i]->slot]);
+    work.row(slot, i) = row;
+    if (tree.rows[i]->place >= 0)
+      block[tree.rows[i]->place] = row;
+  }
   return true;
 }
 

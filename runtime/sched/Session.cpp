@@ -313,6 +313,11 @@ Status Session::restore(std::string_view text) {
   std::lock_guard guard(impl->lock);
   if (Status status = parsed->checkAgainst(impl->place, impl->program->tree().name); !status)
     return status;
+  if (!parsed->callerOrders && parsed->position > impl->program->positionsPerEpoch())
+    return Error{Code::InvalidArgument, "the state is at position " +
+                                            std::to_string(parsed->position) +
+                                            ", behind the end of an epoch of " +
+                                            std::to_string(impl->program->positionsPerEpoch())};
   for (const std::vector<int64_t> &rows : parsed->asked)
     for (int64_t row : rows)
       if (row >= impl->tables->length(0) || int64_t(rows.size()) > impl->program->perRank)

@@ -201,6 +201,7 @@ Status Session::Impl::prepare(std::shared_ptr<const Program> wanted, bool handsO
   memory = std::move(report);
   device = std::move(deviceOf);
   place.lengths = program->byLength ? program->byLength->fingerprint() : 0;
+  place.taken = program->positions();
   begun = handsOver;
   if (handsOver)
     before->handOver(*scheduler);

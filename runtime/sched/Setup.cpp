@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/sched/Setup.h"
 
+#include "runtime/core/DType.h"
+
 #include <algorithm>
 #include <cstring>
 
 namespace penstock::runtime {
+
+bool isFloatColumn(const plan::PlanT &tree, const plan::FieldSlotT &field) {
+  const plan::SourceT &source = *tree.sources[size_t(tree.rows[size_t(field.row)]->source)];
+  return field.axis < 0 && isFloat(source.columns[size_t(field.column)]->type);
+}
 
 /// Points at a field of a row of the caller's, which lives as long as the first stage; at
 /// a copy in `storage` where it is read later. False without memory.
@@ -59,7 +66,8 @@ bool storeFields(Work &work, int64_t slot, int64_t *block, Failure &failure) {
       return false;
     }
   for (const auto &field : tree.fields) {
-    if (field->of_rows)
+    // What rows are chosen by has to be there, or be a float, which is no number then.
+    if (field->of_rows && isFloatColumn(tree, *field))
       continue;
     if (work.program->external(size_t(field->row))) {
       const ExternalRow::Field &given =

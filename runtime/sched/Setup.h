@@ -11,6 +11,8 @@
 
 namespace penstock::runtime {
 
+/// Returns whether a field is a number of floats, and no extent.
+bool isFloatColumn(const plan::PlanT &tree, const plan::FieldSlotT &field);
 /// Stores scalar fields and extents of rows. False: `failure` says why.
 [[nodiscard]] bool storeFields(Work &work, int64_t slot, int64_t *block, Failure &failure);
 /// Points `out` at a field with elements; `storage` holds them where the table does not, and what

@@ -42,6 +42,8 @@ std::string SessionState::text(bool withAsked) const {
     text += " lengths=" + hex(lengths);
   if (table && !callerOrders)
     text += " table=" + std::to_string(table);
+  if (taken != table && !callerOrders)
+    text += " taken=" + std::to_string(taken);
   if (!callerOrders)
     return text;
   text += " rows=";
@@ -73,6 +75,10 @@ Result<SessionState> SessionState::parse(std::string_view text) {
       return wrong;
   if (constexpr std::string_view tableFrom = " table="; text.starts_with(tableFrom))
     if (!take(text, tableFrom, state.table, 10) || state.table < 0)
+      return wrong;
+  state.taken = state.table;
+  if (constexpr std::string_view takenFrom = " taken="; text.starts_with(takenFrom))
+    if (!take(text, takenFrom, state.taken, 10) || state.taken < 0)
       return wrong;
   constexpr std::string_view rowsFrom = " rows=";
   state.callerOrders = text.starts_with(rowsFrom);
@@ -115,6 +121,12 @@ Status SessionState::checkAgainst(const SessionState &own, const std::string &pi
                                             std::to_string(table) + " rows, and this one has " +
                                             std::to_string(own.table) +
                                             ": its order is another one. Begin an epoch anew"};
+  if (position > 0 && !callerOrders && table && taken != own.taken)
+    return Error{Code::InvalidArgument,
+                 "the state is of the midst of an epoch that goes over " + std::to_string(taken) +
+                     " of " + std::to_string(table) + " rows, and this one over " +
+                     std::to_string(own.taken) +
+                     ": `where` or its parameters have changed. Begin an epoch anew"};
   return {};
 }
 
@@ -127,6 +139,7 @@ void SessionState::adopt(const SessionState &own) {
   world = own.world;
   lengths = own.lengths;
   table = own.table;
+  taken = own.taken;
 }
 
 } // namespace penstock::runtime

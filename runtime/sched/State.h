@@ -25,6 +25,7 @@ struct SessionState {
   uint32_t rank = 0;    ///< not in the text
   uint32_t world = 0; ///< ranks that `bad` is one of; 0: a text without bad samples, or an old one
   int64_t table = 0;  ///< rows of the table of `for`; 0: a state of before 0.2 does not say
+  int64_t taken = 0;  ///< rows that the order takes, of a table that is told
   uint64_t lengths = 0; ///< the fingerprint of batches by length; 0: they have one size
   bool callerOrders = false;
   /// Rows that the caller gave and that are not delivered, by batch; where there are

@@ -94,8 +94,10 @@ Failure failureOf(size_t row, const Error &error) {
 
 bool substitute(Work &work, int64_t slot, const Failure &failure) {
   const Program &program = *work.program;
+  const plan::PlanT &tree = program.tree();
   // What goes with the table's own row is replaced with it.
-  const size_t replaced = program.tree().rows[failure.row]->of_row ? 0 : failure.row;
+  const size_t replaced = tree.rows[failure.row]->of_row ? 0 : failure.row;
+  const plan::RowT &picked = *tree.rows[replaced];
   const int64_t row = work.row(slot, replaced);
   const int64_t position = work.positions[size_t(slot)];
   BadSample bad{work.epoch, position, row, work.name(slot, failure.row), failure.reason, -1};
@@ -114,11 +116,20 @@ bool substitute(Work &work, int64_t slot, const Failure &failure) {
             bad.reason;
   } else {
     ++attempt;
-    bad.substitute = program.rowFor(work.epoch, position, replaced, attempt, row);
+    for (size_t i = 1; i < tree.rows.size(); ++i)
+      if (i != replaced && !tree.rows[i]->of_row && tree.rows[i]->group == picked.group)
+        work.attempt(slot, i) = attempt;
+    bad.substitute =
+        replaced == 0
+            ? program.rowFor(work.epoch, position, attempt)
+            : program.pickedRow(work.epoch, picked.of_batch ? work.batchPosition : position,
+                                replaced, attempt, work.block(slot)[picked.slot]);
   }
 
   std::lock_guard guard(work.lock);
-  if (!failure.isOfBatch)
+  // The first sample of a batch speaks for all that a row of theirs is bad.
+  const bool isTold = replaced > 0 && picked.of_batch && work.firstIndex + slot > 0;
+  if (!failure.isOfBatch && !isTold)
     work.bad.insert(
         std::upper_bound(work.bad.begin(), work.bad.end(), position,
                          [](int64_t at, const BadSample &other) { return at < other.position; }),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/sources/TextValue.h"
 
+#include <algorithm>
 #include <bit>
 #include <charconv>
 #include <cmath>
@@ -80,27 +81,38 @@ bool fits(DType type, int64_t value) {
   }
 }
 
-/// A whole number that is written as a float, such as `3.0` or `1e3`: without its point. Nothing
-/// where it has a fraction, or more digits than a float may have.
+/// A whole number that is written as a float, such as `3.0` or `1e3`: its digits alone. Nothing
+/// where it has a fraction, or far more digits than an integer.
 std::optional<std::string> wholeOf(std::string_view text) {
-  const size_t mark = text.find_first_of(".eE");
-  if (mark == std::string_view::npos)
+  constexpr int64_t mostDigits = 40;
+  const size_t mark = text.find_first_of("eE");
+  std::string_view mantissa = text.substr(0, mark);
+  int64_t exponent = 0;
+  if (mark != std::string_view::npos) {
+    const std::string_view number = withoutPlus(text.substr(mark + 1));
+    const auto [end, error] =
+        std::from_chars(number.data(), number.data() + number.size(), exponent);
+    if (error != std::errc() || end != number.data() + number.size())
+      return std::nullopt;
+  }
+  const std::string sign = mantissa.starts_with('-') ? "-" : "";
+  if (mantissa.starts_with('-') || mantissa.starts_with('+'))
+    mantissa.remove_prefix(1);
+  const size_t point = std::min(mantissa.find('.'), mantissa.size());
+  std::string digits(mantissa.substr(0, point));
+  digits += mantissa.substr(std::min(point + 1, mantissa.size()));
+  const bool isPlain = mark == std::string_view::npos && point == mantissa.size();
+  if (isPlain || digits.empty() || digits.find_first_not_of("0123456789") != std::string::npos)
     return std::nullopt;
-  const size_t zeros = text.find_first_not_of('0', mark + 1);
-  const std::string_view before = text.substr(0, mark);
-  const size_t sign = before.starts_with('-') || before.starts_with('+');
-  if (text[mark] == '.' && mark + 1 < text.size() && zeros == std::string_view::npos &&
-      before.size() > sign &&
-      before.find_first_not_of("0123456789", sign) == std::string_view::npos)
-    return std::string(before);
-  const std::string_view number = withoutPlus(text);
-  double value = 0;
-  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
-  constexpr double most = 9007199254740992.0; // 2^53
-  if (error != std::errc() || end != number.data() + number.size() || value != std::trunc(value) ||
-      std::abs(value) > most)
+  const size_t first = digits.find_first_not_of('0');
+  if (first == std::string::npos)
+    return sign + "0";
+  // Digits before the point, once it has been moved.
+  const int64_t count = std::clamp<int64_t>(exponent, -mostDigits, mostDigits) + int64_t(point);
+  if (count > mostDigits || digits.find_last_not_of('0') + 1 > size_t(std::max<int64_t>(count, 0)))
     return std::nullopt;
-  return std::to_string(int64_t(value));
+  digits.resize(size_t(count), '0');
+  return sign + digits.substr(first);
 }
 
 } // namespace
@@ -124,7 +136,7 @@ Result<int64_t> parseValue(DType type, std::string_view written) {
   }
   const std::optional<std::string> whole = wholeOf(text);
   auto value = parse<int64_t>(whole ? std::string_view(*whole) : text, "a whole number", type);
-  if (value && !fits(type, *value))
+  if (value ? !fits(type, *value) : whole.has_value())
     return refuse(text, std::string("does not fit ") + nameOf(type));
   return value;
 }

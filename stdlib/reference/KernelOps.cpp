@@ -167,7 +167,10 @@ static bool isLeaf(mlir::Operation *op, Known known) {
   }
   if (llvm::isa<pipe::ParamOp, pipe::SourceOp, pipe::LengthOp, pipe::ConstantOp>(op))
     return true;
-  if (llvm::isa<pipe::RowOp, pipe::RowIndexOp>(op))
+  auto place = llvm::dyn_cast<pipe::RowIndexOp>(op);
+  if (place && place.getRow().getDefiningOp<pipe::PickOp>())
+    return known == Known::rows;
+  if (place || llvm::isa<pipe::RowOp>(op))
     return known != Known::session;
   if (auto field = llvm::dyn_cast<pipe::FieldOp>(op))
     return known == Known::rows && field.getSizes().empty();

@@ -33,12 +33,13 @@ static void runRows(Machine &machine, Slot &look, pipe::RowOp row) {
     auto field = llvm::dyn_cast_or_null<pipe::FieldOp>(op);
     auto extent = llvm::dyn_cast_or_null<pipe::FieldExtentOp>(op);
     auto probe = llvm::dyn_cast_or_null<pipe::ProbeOp>(op);
+    auto place = llvm::dyn_cast_or_null<pipe::RowIndexOp>(op);
     if (probe && probe->hasAttr("of_rows"))
       machine.demand(look, machine.program.numberOf(probe.getData()), probe);
     const bool ofRow =
         (field && field.getRow() == row.getResult() && pipe::isScalarType(field.getType())) ||
         (extent && extent.getRow() == row.getResult()) || (probe && probe->hasAttr("of_rows")) ||
-        llvm::isa_and_nonnull<pipe::RowIndexOp>(op);
+        (place && place.getRow() == row.getResult());
     if (ofRow)
       instruction.one(machine, look, instruction);
   }

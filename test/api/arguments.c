@@ -105,6 +105,11 @@ static void test_programs(void) {
   expect(compiles(BUNDLE, text, strlen(text), &options, empty, 1, "/nowhere/a.pstk"),
          "unknown target ``; known are ");
   expect(compiles(LOAD, NULL, 0, &options, NULL, 0, NULL), "`path` is NULL");
+  options.size = 0; /* not begun with the macro */
+  for (which = COMPILE; which < LOAD; ++which)
+    expect(compiles((function)which, text, strlen(text), &options, NULL, 0, "/nowhere/a.pstk"),
+           "`size` of the options is 0: begin with PST_COMPILE_OPTIONS_INIT");
+  options.size = sizeof options;
   options.disabled_pass_count = 1;
   expect(compiles(COMPILE, text, strlen(text), &options, NULL, 0, NULL),
          "`disabled_passes` is NULL, and there are 1 of them");
@@ -123,7 +128,7 @@ static void test_programs(void) {
 }
 
 static void test_prepared(void) {
-  static const char *const none[1] = {NULL};
+  static const char *const none[1] = {NULL}, *const empty[1] = {""};
   static const struct {
     int packs;
     const char *path, *out;
@@ -134,7 +139,8 @@ static void test_prepared(void) {
                {1, NULL, "out", NULL, 0, "`path` is NULL"},
                {1, "/nowhere", NULL, NULL, 0, "`out` is NULL"},
                {0, "/nowhere", NULL, NULL, 1, "`allowed_folders` is NULL"},
-               {1, "/nowhere", "out", none, 1, "`allowed_folders[0]` is NULL"}};
+               {1, "/nowhere", "out", none, 1, "`allowed_folders[0]` is NULL"},
+               {0, "/nowhere", "out", empty, 1, "`allowed_folders[0]` is empty"}};
   size_t i;
   for (i = 0; i < sizeof wrong / sizeof *wrong; ++i) {
     pst_prepare_options options = PST_PREPARE_OPTIONS_INIT;
@@ -168,7 +174,9 @@ static void test_opening(void) {
                {0, 77, 0, 0, "`held` is 77, and not 0 to 1"},
                {0, 0, 77, 0, "`order` is 77, and not 0 to 1"},
                {0, 0, 0, 77, "`last` is 77, and not 0 to 3"}};
-  static const char *const none[1] = {NULL};
+  static const char *const none[1] = {NULL}, *const empty[1] = {""};
+  static const pst_memory_column twice[] = {{"value", PST_I64, 1, extents, values},
+                                            {"value", PST_I64, 1, extents, values}};
   static const pst_parameter good[1] = {{"values", "-"}};
   static const pst_memory_column columns[] = {
       {"value", PST_I64, 1, extents, values}, {NULL, PST_I64, 1, extents, values},
@@ -187,6 +195,17 @@ static void test_opening(void) {
   options.columns = columns;
   options.column_count = 1;
   EXPECT(pst_session_open(program, &options, &session) == PST_OK);
+  wrong = options;
+  wrong.size = 8;
+  expect(opens(program, &wrong), "`size` of the options is 8: begin with PST_SESSION_OPTIONS_INIT");
+  wrong = options;
+  wrong.columns = twice;
+  wrong.column_count = 2;
+  expect(opens(program, &wrong), "column `value` in memory is given twice");
+  wrong = options;
+  wrong.allowed_folders = empty;
+  wrong.allowed_folder_count = 1;
+  expect(opens(program, &wrong), "`allowed_folders[0]` is empty; the current folder is `.`");
   for (i = 0; i < PARAMETERS; ++i) {
     wrong = options;
     wrong.parameters = parameters[i].is_array ? parameters[i].given : NULL;

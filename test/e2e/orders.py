@@ -47,6 +47,52 @@ pipeline p(numbers: path, least: int = 90) {{
         found = self.values("order weighted(if row.index < 98 then 0.0 else 1.0)", 12)
         self.assertEqual(set(found), {98, 99})
 
+    def table(self, name, text):
+        path = os.path.join(self.folder, name)
+        with open(path, "w") as file:
+            file.write(text)
+        return path
+
+    def test_a_row_that_cannot_be_looked_at_is_bad(self):
+        """It is not left out in silence, nor taken for 0: whether samples read the number or not."""
+        path = self.table("gaps.csv", "v,label,b\n1,0,true\n2,,false\n3,1,false\n4,0,\n")
+        for where, taken, bad in (("row.label == 0", 3, [1]), ("not row.b", 3, [3]), ("row.v > 1", 3, [])):
+            text = self.pipeline(f"""pipeline p(list: path) with on_error = substitute(100%) {{
+  for row in csv(list, v = i64, label = i64, b = bool) where {where} order sequential
+  batch 4 per rank last keep {{ output v: i64[n] = row.v }}
+}}""")
+            done = self.run_json("run", text, "--set", f"list={path}")
+            self.assertEqual(done["samples"], taken)
+            self.assertEqual(sorted({one["row"] for one in done["bad_samples"]}), bad)
+
+    def test_rows_that_lack_another_cell_keep_their_length(self):
+        path = self.table("lengths.csv", "v,l\n" + "".join(f"{'' if i % 25 == 7 else i},{10 + i % 20}\n" for i in range(100)))
+        text = self.pipeline("""pipeline p(list: path) with on_error = substitute(100%) {
+  for row in csv(list, v = i64, l = i64) order shuffled
+  batch <= 60 elements by row.l buckets 4 last keep { output v: i64[n] = row.v output l: i64[n] = row.l }
+}""")
+        done = self.run_json("run", text, "--set", f"list={path}", "--epochs", "20")
+        self.assertEqual(done["samples"], 2000)
+        self.assertEqual({one["row"] for one in done["bad_samples"]}, {7, 32, 57, 82})
+
+    def test_a_state_goes_on_over_the_same_rows_alone(self):
+        path = self.table("v.csv", "v\n" + "".join(f"{i}\n" for i in range(100)))
+        text = self.pipeline("""pipeline p(list: path, m: int = 2) {
+  for row in csv(list, v = i64) where row.v % m == 0 order sequential batch 5 per rank last keep { output v: i64[n] = row.v }
+}""")
+        state = os.path.join(self.folder, "state")
+        run = ["run", text, "--set", f"list={path}", "--state", state]
+        self.run_tool(*run, "--batches", "3")
+        done = self.run_tool(*run, "--set", "m=5", expect=1)
+        self.assertIn("goes over 50 of 100 rows, and this one over 20: `where` or its parameters have changed", done.stderr)
+        self.assertEqual(self.run_json(*run)["samples"], 35)
+        with open(state) as file:
+            text_of_state = file.read()
+        self.assertIn(" epoch=1 position=0 ", text_of_state)
+        self.assertEqual(self.run_json(*run, "--set", "m=5", "--epochs", "2")["samples"], 20)  # between two epochs it may
+        self.table("state", text_of_state.replace("position=0", "position=60"))
+        self.assertIn("behind the end of an epoch", self.run_tool(*run, "--epochs", "9", expect=1).stderr)
+
     def test_a_shuffled_choice(self):
         found = self.values("where row.value >= least order shuffled", 10)
         self.assertEqual(sorted(found), list(range(90, 100)))

@@ -38,6 +38,10 @@ class Stages(ToolTest):
         done = self.run_tool("compile", path, "--no-cache", "--from", stage, "--emit", to, expect=1)
         self.assertIn(f"error: {message}\n", done.stderr)
 
+    def test_what_lies_before_it_is_refused(self):
+        for earlier in "ast", "pipe", "pipe-opt":
+            self.refused("kernels", self.stage("kernels"), f"stage `{earlier}` comes before stage `kernels`, at which the program was read back", to=earlier)
+
     def changed(self, text, old, new):
         self.assertIn(old, text)
         return text.replace(old, new, 1)

@@ -65,6 +65,7 @@ static Measured measure(const BenchState &state, pst_session *session) {
 }
 
 static int run(const BenchState &state) {
+  const Interrupts interrupts;
   const ProgramPtr program = compile(state.compile);
   const SessionPtr session = openSession(program, state.run);
   if (!session)

@@ -46,7 +46,11 @@ static bool formatStandardInput(bool check) {
 
 static bool formatFile(const std::string &path, bool check) {
   std::string why;
-  const std::optional<std::string> text = readText(path, why);
+  std::optional<std::string> text = readText(path, why);
+  if (text && text->find('\0') != std::string::npos) {
+    text.reset();
+    why = path + " is no text" + (path.ends_with(".pstk") ? ", but a bundle" : "");
+  }
   if (!text)
     std::fprintf(stderr, "penstock: error: %s\n", why.c_str());
   const TextPtr result = text ? format(*text, path) : nullptr;

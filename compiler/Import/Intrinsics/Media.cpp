@@ -4,6 +4,8 @@
 #include "runtime/abi/media.h"
 #include "compiler/Import/Intrinsics/Intrinsics.h"
 #include "dsl/Diagnostics/Nearest.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Transforms/RegionUtils.h"
 
 using namespace penstock::importer;
 
@@ -51,14 +53,32 @@ Val Intrinsics::rowField(const Val &row, const std::string &name, dsl::SourceRan
 }
 
 mlir::Value Intrinsics::placeOf(mlir::Value row) {
-  if (auto pick = row.getDefiningOp<pipe::PickOp>()) {
+  return base.create<pipe::RowIndexOp>(here, base.getI64Type(), row);
+}
+
+/// `number` with what was asked for in the place of where picked rows stand, which is known later:
+/// rows that are picked by one number are replaced together.
+mlir::Value Intrinsics::asAsked(mlir::Value number) {
+  auto pickOf = [](mlir::Operation *op) {
+    auto place = llvm::dyn_cast_if_present<pipe::RowIndexOp>(op);
+    return place ? place.getRow().getDefiningOp<pipe::PickOp>() : pipe::PickOp();
+  };
+  mlir::Operation *op = number.getDefiningOp();
+  if (pipe::PickOp pick = pickOf(op)) {
     // As the runtime takes it: what lies outside is the first row or the last one.
     const mlir::Value last = binary(
         BinaryKind::sub, base.create<pipe::LengthOp>(here, base.getI64Type(), pick.getTable()),
         intConstant(1));
     return binary(BinaryKind::max, binary(BinaryKind::min, pick.getIndex(), last), intConstant(0));
   }
-  return base.create<pipe::RowIndexOp>(here, base.getI64Type(), row);
+  if (!op || !behind(number, [&](mlir::Operation *of) { return bool(pickOf(of)); }))
+    return number;
+  mlir::IRMapping mapping;
+  llvm::SetVector<mlir::Value> used(op->operand_begin(), op->operand_end());
+  mlir::getUsedValuesDefinedAbove(op->getRegions(), used);
+  for (mlir::Value value : used)
+    mapping.map(value, asAsked(value));
+  return base.clone(*op, mapping)->getResult(llvm::cast<mlir::OpResult>(number).getResultNumber());
 }
 
 /// The number of rows, where it is known when compiling.
@@ -82,7 +102,7 @@ Val Intrinsics::pick(Args args, dsl::SourceRange range) {
     fail(args[1].range,
          "a row number is known before any tensor is made, and this is one's element",
          "draw it where the row is picked: `pick(table, draw int(0 .. table.length))`");
-  const mlir::Value number = demandIndex(args[1].value, args[1].range, "a row number");
+  const mlir::Value number = asAsked(demandIndex(args[1].value, args[1].range, "a row number"));
   if (isElementLocal(number))
     fail(args[1].range, "a row is picked for the sample, and this differs from element to element",
          "what elements look up stands in a tensor: `x[k = i]`");

@@ -116,16 +116,6 @@ func.func @a_field_has_sizes(%r: !pipe.row) {
 
 // -----
 
-// row_index, C1.
-func.func @places_are_of_the_own_row(%t: !pipe.table, %i: i64) {
-  %0 = pipe.pick %t[%i]
-  // expected-error @below {{tells the place of the pipeline's row alone}}
-  %1 = pipe.row_index %0
-  return
-}
-
-// -----
-
 // field_element, C1.
 func.func @elements_have_all_their_indices(%p: !pipe.text, %i: i64) {
   %t = pipe.source "raw" (%p) named ["x"] columns {x = !pipe.tensor<f32[h=2, w=4]>} : !pipe.text

@@ -9,7 +9,7 @@
 // CHECK-LABEL: pipe.pipeline @p
 // CHECK: %[[ADMITTED:.*]] = pipe.entry [[RESULT]] : i1
 // CHECK: %[[VALUE:.*]] = pipe.field %{{.*}} "i" : i64
-// CHECK: pipe.set_entry [[FIELD]], %[[VALUE]] : i64
+// CHECK: pipe.set_entry [[FIELD]], %[[VALUE]] {by_rows} : i64
 // CHECK: pipe.admit where %[[ADMITTED]]
 pipe.pipeline @p seed 0 substitute 0.0 {
   %root = pipe.param "root" : !pipe.text
@@ -101,9 +101,9 @@ pipe.pipeline @headers seed 0 substitute 0.0 {
 // CHECK-LABEL: pipe.pipeline @places
 // CHECK: %[[PICKED:.*]] = pipe.entry [[WANTED]] : i64
 // CHECK: %[[ROW_INDEX:.*]] = pipe.row_index
-// CHECK: pipe.set_entry [[INDEX]], %[[ROW_INDEX]] : i64
-// CHECK: pipe.pick %{{.*}}[%[[PICKED]]] {of_row}
-// CHECK: pipe.pick %{{.*}}[%{{[^]]*}}]{{$}}
+// CHECK: pipe.set_entry [[INDEX]], %[[ROW_INDEX]] {by_rows} : i64
+// CHECK: pipe.pick %{{.*}}[%[[PICKED]]] {group = 0 : i64, of_row}
+// CHECK: pipe.pick %{{.*}}[%{{[^]]*}}] {group = 1 : i64, of_batch}
 pipe.pipeline @places seed 0 substitute 0.0 {
   %root = pipe.param "root" : !pipe.text
   %other = pipe.param "other" default(3 : i64) : i64
@@ -157,5 +157,52 @@ pipe.pipeline @elements seed 0 substitute 0.0 {
   %batch = pipe.constant 2 : i64 -> i64
   pipe.batch size(%batch) last drop {
     pipe.output "a" %a axes ["n"] stored ["n"] : i64
+  }
+}
+
+// -----
+
+// What is picked by one draw goes together, also where a second draw joins two that were apart; what all samples of a batch
+// pick is told. Where a picked row stands is known once it is there.
+// CHECK-LABEL: pipe.pipeline @groups
+// CHECK: pipe.pick %{{.*}} {group = 4 : i64}
+// CHECK: pipe.pick %{{.*}} {group = 4 : i64}
+// CHECK: pipe.pick %{{.*}} {group = 2 : i64}
+// CHECK: pipe.pick %{{.*}} {group = 3 : i64, of_batch}
+// CHECK: %[[BOTH:.*]] = pipe.pick %{{.*}} {group = 4 : i64}
+// CHECK: %[[PLACE:.*]] = pipe.row_index %[[BOTH]]
+// CHECK: pipe.set_entry {{[0-9]+}}, %[[PLACE]] : i64
+pipe.pipeline @groups seed 0 substitute 0.0 {
+  %root = pipe.param "root" : !pipe.text
+  %table = pipe.source "raw" (%root) named ["root"] columns {i = i64} : !pipe.text
+  %row = pipe.row sequential %table
+  %own = pipe.field %row "i" : i64
+  %key = pipe.key sample
+  %of_batch = pipe.key batch
+  %zero = pipe.constant 0 : i64 -> i64
+  %many = pipe.constant 9 : i64 -> i64
+  %a = pipe.draw integer %key (%zero, %many : i64, i64) id 1 path "p/a" : i64
+  %b = pipe.draw integer %key (%zero, %many : i64, i64) id 2 path "p/b" : i64
+  %c = pipe.draw integer %key (%zero, %many : i64, i64) id 3 path "p/c" : i64
+  %d = pipe.draw integer %of_batch (%zero, %many : i64, i64) id 4 path "p/d" : i64
+  %both = pipe.binary add %a, %b : i64
+  %of_a = pipe.pick %table[%a]
+  %of_b = pipe.pick %table[%b]
+  %of_c = pipe.pick %table[%c]
+  %of_d = pipe.pick %table[%d]
+  %of_both = pipe.pick %table[%both]
+  %va = pipe.field %of_a "i" : i64
+  %vb = pipe.field %of_b "i" : i64
+  %vc = pipe.field %of_c "i" : i64
+  %vd = pipe.field %of_d "i" : i64
+  %at = pipe.row_index %of_both
+  %ab = pipe.binary add %va, %vb : i64
+  %cd = pipe.binary add %vc, %vd : i64
+  %abcd = pipe.binary add %ab, %cd : i64
+  %all = pipe.binary add %abcd, %at : i64
+  %sum = pipe.binary add %all, %own : i64
+  %batch = pipe.constant 2 : i64 -> i64
+  pipe.batch size(%batch) last drop {
+    pipe.output "a" %sum axes ["n"] stored ["n"] : i64
   }
 }

@@ -162,6 +162,12 @@ TEST(TextValue, Numbers) {
   EXPECT_EQ(*parseValue(DType::i64, "-9223372036854775808.0"), INT64_MIN);
   EXPECT_EQ(*parseValue(DType::i32, "1e3"), 1000);
   EXPECT_EQ(*parseValue(DType::i64, "-1.25E2"), -125);
+  EXPECT_EQ(*parseValue(DType::i64, "1.5e17"), 150'000'000'000'000'000);
+  EXPECT_EQ(*parseValue(DType::i64, "+9007199254740993.0"), 9'007'199'254'740'993);
+  EXPECT_EQ(*parseValue(DType::i64, "9007199254740993e0"), 9'007'199'254'740'993);
+  EXPECT_EQ(*parseValue(DType::i64, "123000e-3"), 123);
+  EXPECT_EQ(*parseValue(DType::i64, "-0.0e7"), 0);
+  EXPECT_EQ(messageOf(DType::i64, "1e19"), "`1e19` does not fit i64");
   EXPECT_EQ(messageOf(DType::u8, "256.0"), "`256.0` does not fit u8");
   for (const char *text :
        {"4.5", ".", "a.0", "1e-1", "1e40", "--1.0", "1.0.0", "nan", "1e", "0x1.0"})

@@ -274,6 +274,37 @@ TEST(LengthBatches, SubstitutesAreOfTheBucketAndKeepTheLimit) {
   EXPECT_GT(drawn.size(), 1000u) << "any row may be drawn";
 }
 
+TEST(LengthBatches, SubstitutesFitTheLimitWhereNobodyIsAsShort) {
+  // Five rows without a length, which come together, and one that is alone.
+  std::vector<int64_t> lengths(5, 0);
+  for (int64_t i = 0; i < 200; ++i)
+    lengths.push_back(1000 + i % 7);
+  lengths.push_back(2900);
+  LengthBatches::Rules inOrder = rules(3000, 400, true);
+  inOrder.shuffles = false;
+  const LengthBatches plan = *LengthBatches::make(lengths, inOrder);
+  std::set<int64_t> alone, unknown;
+  for (int64_t number = 0; number < plan.batches(); ++number) {
+    const LengthBatches::Batch batch = plan.batch(3, 0, number);
+    const bool isKnown = lengths[size_t(plan.row(3, 0, batch.first + batch.count - 1))] > 0;
+    for (int64_t i = 0; i < batch.count; ++i)
+      for (int attempt = 1; attempt <= 8; ++attempt) {
+        const int64_t row = plan.substitute(3, 0, batch.first + i, attempt);
+        EXPECT_TRUE(isKnown || lengths[size_t(row)] > 0);
+        EXPECT_LE(lengths[size_t(row)] * batch.count, 3000);
+        if (batch.count == 1)
+          alone.insert(row);
+        if (!isKnown)
+          unknown.insert(row);
+      }
+  }
+  EXPECT_GT(alone.size(), 4u);
+  EXPECT_GT(unknown.size(), 4u);
+  // Of rows that have none at all, any.
+  const LengthBatches empty = *LengthBatches::make({0, 0, 0}, rules(8, 1));
+  EXPECT_LT(empty.substitute(3, 0, 1, 1), 3);
+}
+
 TEST(LengthBatches, SayWhichRowsFillNoBatch) {
   const std::vector<int64_t> lengths = {1, 1, 1, 1, 1, 1, 1, 1, 8};
   EXPECT_EQ(LengthBatches::make(lengths, rules(8, 2))->unfilled(), "");

@@ -104,6 +104,7 @@ struct Pipeline {
   }
   void fieldSlot(int column, int slot) {
     plan::FieldSlotT &f = add(plan.fields);
+    f.by_rows = true; // where there is a rows kernel
     f.column = column;
     f.slot = slot;
   }

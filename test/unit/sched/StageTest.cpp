@@ -586,6 +586,7 @@ TEST(Stages, APickedRowHasSubstitutesOfItsOwn) {
       settingUp([](pst_kernel_args *args) -> int32_t { return args->scalars[10] >= 100 ? 1 : 0; });
   plan::RowT &picked = Pipeline::add(p.plan.rows);
   picked.slot = 9;
+  picked.group = 1;
   p.plan.select = p.kernel([](pst_kernel_args *args) -> int32_t {
     args->scalars[9] = args->scalars[PST_ENTRY_POSITION] + 1; // clamped to the table
     return 0;
