@@ -25,8 +25,8 @@
  *   `*out_...`, and stores NULL where it made none.
  * - Text and arrays that a function returns belong to the handle they were
  *   asked of, and live until it is released, unless said otherwise.
- * - Options structs carry their size; use the ..._INIT macros. New fields are
- *   added at the end and zero means "as before".
+ * - Options structs carry their size; use the ..._INIT macros: without a size they are refused. New
+ * fields are added at the end and zero means "as before".
  * - A text or an array that is NULL where nothing is said about NULL is an error, as is a
  *   number that an enumeration has not got. Handles and `out_...` are never NULL.
  * - No function throws, prints, or changes the process's floating-point mode,
@@ -385,7 +385,9 @@ typedef enum pst_dtype {
   PST_BOOL = 11
 } pst_dtype;
 
-/* A column of a `raw` source that the caller holds in memory, in C order. */
+/* A column of a `raw` source that the caller holds in memory, in C order. The path parameter that
+ * names its file in the pipeline has to be given all the same; nothing reads it, and it may be
+ * "-". */
 typedef struct pst_memory_column {
   const char *name;
   pst_dtype dtype;
@@ -501,8 +503,8 @@ typedef struct pst_session_options {
   size_t allowed_folder_count;
   pst_held held;
   /* Who orders the rows. With PST_ORDER_CALLER, `where`, `weighted` and `order` of the pipeline
-   * only choose substitutes for bad samples. The n-th row of an epoch has the position
-   * n * world + rank: each rank asks for its own. */
+   * only choose substitutes for bad samples: rows that `where` leaves out may be asked for. The
+   * n-th row of an epoch has the position n * world + rank: each rank asks for its own. */
   pst_order order;
   pst_next_rows next_rows; /* not NULL: PST_ORDER_CALLER, and rows are asked for */
   void *next_rows_context;
@@ -592,9 +594,9 @@ PST_API pst_status pst_session_next(pst_session *session, pst_batch **out_batch)
 PST_API pst_status pst_session_next_within(pst_session *session, int64_t timeout_ns,
                                            pst_batch **out_batch);
 
-/* Goes to the beginning of `epoch`: of any epoch, at any time, also after an error or
- * where the one before was left. With `parameters`, run-time parameters get other values; those
- * that are not named keep theirs.
+/* Goes to the beginning of `epoch`: of any epoch, at any time but after pst_session_cancel(), also
+ * after an error or where the one before was left. With `parameters`, run-time parameters get other
+ * values; those that are not named keep theirs.
  *
  * Epochs follow one another without it. Called between two that do, or before the
  * first, it costs nothing: work done ahead is used. Else that is dropped, and so are
@@ -637,8 +639,9 @@ PST_API const char *pst_session_transfer(pst_session *session);
  * Since 0.2. */
 PST_API pst_status pst_session_push_rows(pst_session *session, const int64_t *rows, size_t count);
 
-/* Makes a waiting and every later pst_session_next() return PST_CANCELLED, soon.
- * Safe from any thread (not from a signal handler). */
+/* Makes a waiting and every later pst_session_next() return PST_CANCELLED, soon, and so
+ * pst_session_start() and pst_session_sample(): the session is of no more use than to be asked what
+ * it has done. Safe from any thread (not from a signal handler). */
 PST_API void pst_session_cancel(pst_session *session);
 
 /* Returns the position of the next call of pst_session_next(), as a line of text. Restoring
@@ -740,9 +743,9 @@ typedef struct pst_bad_sample {
   int64_t substitute; /* the row that stands in its place; -1: none */
 } pst_bad_sample;
 
-/* Returns the samples that could not be used so far, of batches that were delivered, in that
- * order; of more than 65,536 the last ones. The array lives until the next call of this function.
- */
+/* Returns the samples that could not be used so far, of batches that were delivered, and of one
+ * that was not because of them, in that order; of more than 65,536 the last ones. The array lives
+ * until the next call of this function. */
 PST_API void pst_session_bad_samples(pst_session *session, const pst_bad_sample **out_samples,
                                      size_t *out_count);
 

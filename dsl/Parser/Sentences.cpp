@@ -100,6 +100,7 @@ std::optional<size_t> Speaker::openBrace() const {
 void reportRefusal(const Refusal &refusal, Diagnostics &diagnostics) {
   static constexpr bool (Speaker::*sentences[])() = {
       &Speaker::strayUnit,
+      &Speaker::shareForRemainder,
       &Speaker::headOutOfOrder,
       &Speaker::choiceInBlocks,
       &Speaker::colonForThen,

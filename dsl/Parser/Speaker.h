@@ -42,6 +42,7 @@ public:
   bool resultWithoutReturn();
   bool misplacedStatement();
   bool headOutOfOrder();
+  bool shareForRemainder();
   bool strayUnit();
   bool strayPlace();
   std::optional<size_t> nakedParenthesis() const;

@@ -374,6 +374,20 @@ bool Speaker::callWithoutParentheses() {
   return true;
 }
 
+// `a * 7%11`
+bool Speaker::shareForRemainder() {
+  const size_t token = type(at);
+  if (!previous(Lexer::QUANTITY) || !tokens.text(at - 1).ends_with('%') ||
+      range(at - 1).end != range(at).begin ||
+      !(isName(token) || token == Lexer::LPAREN || (token >= Lexer::INT && token <= Lexer::STRING)))
+    return false;
+  const std::string share(tokens.text(at - 1));
+  diagnostics.error(range(at - 1), quote(share) + " is a share, whose `%` is glued to its number")
+      .hint(quote(share.substr(0, share.size() - 1) + " % " + std::string(tokens.text(at))) +
+            " is a remainder");
+  return true;
+}
+
 // `1 %`
 bool Speaker::strayUnit() {
   if (!previous(Lexer::PERCENT) || at < 2 ||

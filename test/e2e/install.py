@@ -151,7 +151,7 @@ class Installed(unittest.TestCase):
 
     def test_the_reference_pages_are_whole(self):
         pages = {}
-        for path in glob.glob(self.at("share", "doc", "penstock", "reference", "*.md")):
+        for path in glob.glob(self.at("share", "doc", "penstock", "docs", "reference", "*.md")):
             with open(path) as file:
                 pages[os.path.basename(path)] = file.read()
         self.assertEqual(set(pages), {"operators-reference.md", "ops.md", "passes.md", "grammar.md"})
@@ -162,7 +162,21 @@ class Installed(unittest.TestCase):
         self.assertIn("### random_resized_crop", pages["operators-reference.md"])
         self.assertIn("pipelineHead : 'pipeline' name params", pages["grammar.md"])
         for name in ("guide.md", "language.md", "stability.md"):
-            self.assertTrue(os.path.exists(self.at("share", "doc", "penstock", name)))
+            self.assertTrue(os.path.exists(self.at("share", "doc", "penstock", "docs", name)))
+
+    def test_links_between_the_pages_lead_somewhere(self):
+        """Those to pages and examples; what else they name is in the sources alone."""
+        count = 0
+        for path in glob.glob(self.at("share", "doc", "penstock", "**", "*.md"), recursive=True):
+            with open(path) as file:
+                text = re.sub(r"```.*?```", "", file.read(), flags=re.S)
+            for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
+                if link.endswith((".md", ".pipe")) or "examples/" in link:
+                    count += 1
+                    to = os.path.normpath(os.path.join(os.path.dirname(path), link))
+                    if os.path.relpath(to, self.at("share", "doc", "penstock")).split("/")[0] in ("docs", "examples"):
+                        self.assertTrue(os.path.exists(to), f"{path}: {link}")
+        self.assertGreater(count, 150)
 
 
 if __name__ == "__main__":

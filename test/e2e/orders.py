@@ -74,6 +74,12 @@ pipeline p(numbers: path, least: int = 90) {{
         done = self.run_json("run", text, "--set", f"list={path}", "--epochs", "20")
         self.assertEqual(done["samples"], 2000)
         self.assertEqual({one["row"] for one in done["bad_samples"]}, {7, 32, 57, 82})
+        with open(text) as file:
+            text = self.pipeline(file.read().removeprefix("pipe 1\n").replace("shuffled", "sequential"))
+        done = self.run_json("run", text, "--set", f"list={path}")
+        lengths = sorted(range(100), key=lambda i: (10 + i % 20, i))
+        self.assertEqual({one["row"]: one["position"] for one in done["bad_samples"] if one["row"] in (7, 32, 57, 82)},
+                         {row: lengths.index(row) for row in (7, 32, 57, 82)})
 
     def test_a_state_goes_on_over_the_same_rows_alone(self):
         path = self.table("v.csv", "v\n" + "".join(f"{i}\n" for i in range(100)))

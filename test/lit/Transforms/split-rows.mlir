@@ -139,8 +139,8 @@ pipe.pipeline @places seed 0 substitute 0.0 {
 // CHECK: %[[FB:.*]] = pipe.field %{{.*}} "b"
 // CHECK-NEXT: pipe.fields "rows"(%[[FB]])
 // CHECK-NEXT: pipe.field_extent
-// CHECK-NOT: pipe.field_extent
-// CHECK: %[[FL:.*]] = pipe.field %{{.*}} "l"
+// CHECK-NEXT: pipe.set_entry
+// CHECK-NEXT: %[[FL:.*]] = pipe.field %{{.*}} "l"
 // CHECK-NEXT: pipe.fields "setup"(%[[FL]])
 pipe.pipeline @elements seed 0 substitute 0.0 {
   %root = pipe.param "root" : !pipe.text
