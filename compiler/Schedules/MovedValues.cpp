@@ -4,6 +4,7 @@
 #include "compiler/Schedules/MovedValues.h"
 #include "compiler/Analysis/WindowMargins.h"
 #include "compiler/Dialect/RowStreams.h"
+#include "compiler/Dialect/SmallReduction.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -13,6 +14,8 @@ using penstock::analysis::usualLaneAxis;
 
 /// Operations for an element that cost more than to store it and to collect it from there.
 static constexpr size_t manyOperations = 24;
+/// Elements along an axis that are not worth lanes along it, and those of a result that are.
+static constexpr int64_t fewElements = 8, manyElements = 1024;
 
 /// Returns whether elements of `op` are made of windows', resampled or gathered ones at the same
 /// places, or by many operations.
@@ -114,9 +117,38 @@ static Operation *scatteredBehind(Value value) {
   return nullptr;
 }
 
+/// Returns whether lanes would go along a few elements, such as channels, of many: a sum, minimum
+/// and so on goes through all of them as one row where they lie as they are read.
+static bool reducesShortRows(ReduceOp op) {
+  NamedTensorType type = tensorOf(op.getValue());
+  const int64_t last = type.getRank() - 1;
+  return last > 0 && reducedElements(op).value_or(manyElements) >= manyElements &&
+         llvm::is_contained(op.getOver().getAsValueRange<StringAttr>(),
+                            StringRef(type.getAxes()[last].name)) &&
+         type.getAxes()[last].isStatic() && type.getAxes()[last].extent < fewElements;
+}
+
+/// The ops behind what is made of scattered elements one by one.
+static SmallVector<Operation *> allScatteredBehind(Value value) {
+  llvm::SetVector<Value> values;
+  values.insert(value);
+  SmallVector<Operation *> found;
+  for (size_t next = 0; next < values.size(); ++next) {
+    Operation *made = values[next].getDefiningOp();
+    if (Operation *scattered = scatteredBehind(values[next]))
+      found.push_back(scattered);
+    else if (made && llvm::isa<MapOp, CastOp>(made) && !made->hasAttr("schedule"))
+      values.insert(made->operand_begin(), made->operand_end());
+  }
+  return found;
+}
+
 SmallVector<penstock::schedules::MovedValue> penstock::schedules::movedValues(KernelOp kernel) {
   llvm::MapVector<Operation *, StringRef> found;
   for (Operation &op : kernel.getBody().front()) {
+    if (auto reduce = llvm::dyn_cast<ReduceOp>(op); reduce && reducesShortRows(reduce))
+      for (Operation *scattered : allScatteredBehind(reduce.getValue()))
+        found.insert({scattered, "rows of it are reduced, and its elements lie in others"});
     if (auto resample = llvm::dyn_cast<ResampleOp>(op); resample && changesPictures(resample))
       found.insert({resample, "rows of several pictures are read in turn"});
     if (llvm::isa<ResampleOp, WindowOp>(op)) {

@@ -43,6 +43,8 @@ TurnsAttr penstock::schedules::turnsFor(HistogramOp op) { return turnsOfValues(o
 
 /// Returns whether elements are 0 wherever a condition does not hold, or does.
 static bool isZeroElsewhere(Value values) {
+  while (auto view = values.getDefiningOp<ViewOp>()) // whose axes were merged
+    values = view.getInput();
   auto map = values.getDefiningOp<MapOp>();
   Operation *made =
       map ? map.getBody().front().getTerminator()->getOperand(0).getDefiningOp() : nullptr;

@@ -356,6 +356,7 @@ struct ComposeViewsPass : penstock::transforms::impl::ComposeViewsBase<ComposeVi
     RewritePatternSet patterns(&getContext());
     patterns.add<ViewOfView, SimplifyView, AddUpSymbols, MultiplySymbolsOut, PadOfPad,
                  ViewInsidePad, LoadOfView, PermutedContract>(&getContext());
+    addViewsOfJoined(patterns);
     if (failed(rewriteGreedily(*this, getOperation(), std::move(patterns))))
       signalPassFailure();
   }

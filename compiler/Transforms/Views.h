@@ -4,6 +4,7 @@
 #pragma once
 
 #include "compiler/Dialect/PipeDialect.h"
+#include "mlir/IR/PatternMatch.h"
 
 namespace penstock::transforms {
 
@@ -37,6 +38,9 @@ struct Part {
   llvm::SmallVector<int64_t> dims;
 };
 Part partOf(pipe::ViewOp view, llvm::ArrayRef<mlir::AffineExpr> expressions);
+
+/// Views of joined tensors become joined views (JoinedViews.cpp).
+void addViewsOfJoined(mlir::RewritePatternSet &patterns);
 
 /// Returns the part that `view` reads of a value over some of the axes of its input (a value
 /// that broadcasts): the value itself if that part is the identity.

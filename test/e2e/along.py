@@ -151,7 +151,7 @@ class Scans(AlongTest):
                     f"  batch 2 {{\n    output y: f32[n, t] = {value}\n  }}\n}}")
         self.refused(text("scan_linear(row.v, t, 0.5)"), "test.pipe:5:39: error: `scan_linear` takes floats, and this is "
                      "u8[t=9]", "hint: `f32(...)` converts")
-        self.refused(text("scan_linear(f32(row.v), t, f64(row.v[t = 0]))"), "test.pipe:5:54: error: the factor of a recurrence "
+        self.refused(text("scan_linear(f32(row.v), t, f64(max(row.v over [t])))"), "test.pipe:5:54: error: the factor of a recurrence "
                      "must be a number, and this is f64")
         self.refused(text("f32(scan_sum(row.v > 2, t))"), "`scan_sum` takes numbers, and this is bool[t=9]")
 

@@ -31,8 +31,8 @@ class Threads(ToolTest):
             more = {"run": ["--hashes", hashes], "bench": ["--seconds", 0.01], "sample": ["--position", 1],
                     "view": ["-o", os.path.join(self.folder, "sheet.png")]}[command]
             outcomes = []
-            # Eight threads wait for files, three compute; `run` has one for interrupts before all others.
-            before = 1 if command == "run" else 0
+            # Eight threads wait for files, three compute; `run` and `bench` have one for interrupts before all others.
+            before = 1 if command in ("run", "bench") else 0
             for threads in range(13):
                 done = self.starved(threads, command, *example, *more)
                 with self.subTest(command=command, threads=threads):
