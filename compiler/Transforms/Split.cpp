@@ -168,8 +168,8 @@ void Splitter::loadElements() {
 /// of one of masks: where one is bad, all take another. `group` numbers them. `of_batch`: all
 /// samples of a batch pick this row.
 void Splitter::groupPicks() {
-  DenseMap<Operation *, int64_t> groupOf; // by what is drawn
-  int64_t groups = 0;
+  DenseMap<Operation *, int64_t> groups[2]; // by what is drawn, for samples and for batches
+  int64_t count = 0;
   SmallVector<std::pair<PickOp, int64_t>> picks;
   pipeline.walk([&](PickOp pick) {
     SetVector<Operation *> behind;
@@ -189,7 +189,8 @@ void Splitter::groupPicks() {
           draws.push_back(op);
         llvm::for_each(op->getOperands(), add);
       });
-    int64_t mine = groups++;
+    const int64_t mine = count++;
+    DenseMap<Operation *, int64_t> &groupOf = groups[isOfBatch];
     for (Operation *draw : draws) {
       const int64_t theirs = groupOf.try_emplace(draw, mine).first->second;
       if (theirs == mine)

@@ -128,8 +128,8 @@ bool substitute(Work &work, int64_t slot, const Failure &failure) {
 
   std::lock_guard guard(work.lock);
   // The first sample of a batch speaks for all that a row of theirs is bad.
-  const bool isTold = replaced > 0 && picked.of_batch && work.firstIndex + slot > 0;
-  if (!failure.isOfBatch && !isTold)
+  const bool isToldByFirst = replaced > 0 && picked.of_batch && work.firstIndex + slot > 0;
+  if (!failure.isOfBatch && !isToldByFirst)
     work.bad.insert(
         std::upper_bound(work.bad.begin(), work.bad.end(), position,
                          [](int64_t at, const BadSample &other) { return at < other.position; }),
