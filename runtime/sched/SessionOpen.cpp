@@ -76,8 +76,11 @@ Status checkEpochs(const Program &program, const SessionOptions &options) {
   }
   if (program.batchesPerEpoch().value_or(1) > 0)
     return {};
-  return Error{Code::InvalidArgument, "the table has " + std::to_string(program.positions()) +
-                                          " rows, which do not fill one batch of " +
+  const int64_t taken = program.positions(), rows = program.tables->length(0);
+  const std::string which = taken == rows ? "the table has " + std::to_string(rows) + " rows"
+                                          : "the order takes " + std::to_string(taken) + " of " +
+                                                std::to_string(rows) + " rows (`where`, or a list)";
+  return Error{Code::InvalidArgument, which + ", which do not fill one batch of " +
                                           std::to_string(program.globalBatch) +
                                           ": make it smaller, or write `last keep`"};
 }

@@ -81,6 +81,13 @@ pipeline p(numbers: path, least: int = 90) {{
         self.assertEqual({one["row"]: one["position"] for one in done["bad_samples"] if one["row"] in (7, 32, 57, 82)},
                          {row: lengths.index(row) for row in (7, 32, 57, 82)})
 
+    def test_rows_that_fill_no_batch_are_told_from_the_table(self):
+        path = self.table("v.csv", "v\n" + "".join(f"{i}\n" for i in range(17)))
+        for clause, told in (("where row.v < 3", "the order takes 3 of 17 rows (`where`, or a list), which do not fill one batch of 20"),
+                             ("order [1, 1, 4]", "the order takes 3 of 17 rows"), ("", "the table has 17 rows, which do not fill one batch of 20")):
+            text = self.pipeline(f"pipeline p(list: path) {{ for row in csv(list, v = i64) {clause} batch 20 per rank last drop {{ output v: i64[n] = row.v }} }}")
+            self.assertIn(told, self.run_tool("run", text, "--set", f"list={path}", expect=1).stderr)
+
     def test_a_state_goes_on_over_the_same_rows_alone(self):
         path = self.table("v.csv", "v\n" + "".join(f"{i}\n" for i in range(100)))
         text = self.pipeline("""pipeline p(list: path, m: int = 2) {
