@@ -81,6 +81,12 @@ mlir::Type SourceImport::columnType(const dsl::Expr &expr, const std::string &co
   mlir::Type element = name ? in.elementNamed(name->name) : mlir::Type();
   if (const auto *other = expr.as<dsl::NameExpr>()) {
     const std::string_view ours = dsl::ourType(other->name);
+    const bool isWide = other->name == "u64" || other->name == "uint64";
+    if (isWide || other->name == "u32" || other->name == "uint32")
+      in.fail(expr.range, quote(other->name) + " is not an element type",
+              std::string(isWide ? "`i64` has as many bytes" : "`i32` has as many bytes") +
+                  ", and the same numbers below 2^" + (isWide ? "63" : "31") +
+                  (isWide ? "" : "; in a table of text, `i64` holds all"));
     in.fail(expr.range, quote(other->name) + " is not an element type",
             ours.empty() ? "`i64`, or with axes `u8[h = 32, w = 32, c = rgb]`"
                          : quote(std::string(ours)));
