@@ -3,7 +3,7 @@
 import os
 import re
 
-from support import ToolTest, in_turn, main
+from support import ToolTest, main
 
 SUMS = "output y: f32[n, h] = sum(map (v in row.b) { f32(v) * 0.5 } over [w])"
 POOL = "output y: f32[n, h, w] = max(frames(frames(map (v in row.b) { f32(v) * 0.5 }, h, i, 3, 2), w, j, 3, 2) over [i, j])"
@@ -132,7 +132,7 @@ class Schedules(ToolTest):
             self.assertEqual([right, right], others)
 
     def test_other_code_and_the_same_bytes(self):
-        for decision, output, old, new in in_turn(DECISIONS, len(DECISIONS) // 3, "decisions"):
+        for decision, output, old, new in DECISIONS:
             with self.subTest(decision):
                 self.check(output, old, new, "x86-64-v3")
 
