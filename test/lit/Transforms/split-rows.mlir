@@ -142,6 +142,8 @@ pipe.pipeline @places seed 0 substitute 0.0 {
 // CHECK-NEXT: pipe.set_entry
 // CHECK-NEXT: %[[FL:.*]] = pipe.field %{{.*}} "l"
 // CHECK-NEXT: pipe.fields "setup"(%[[FL]])
+// CHECK-NOT: pipe.set_entry
+// CHECK: pipe.batch
 pipe.pipeline @elements seed 0 substitute 0.0 {
   %root = pipe.param "root" : !pipe.text
   %table = pipe.source "raw" (%root) named ["root"] columns {l = !pipe.tensor<i64[k=? max 9]>, b = !pipe.tensor<f32[w=4]>} : !pipe.text
