@@ -52,6 +52,14 @@ class Picks(LanguageTest):
             self.assertEqual(one["b"], (one["a"] + 1) % ROWS, one)
         self.assertGreater(sum(one["at"] != one["a"] for one in found), 5)
 
+    def test_numbers_that_double_are_made_once(self):
+        """Of places of picked rows, which stand for what was asked for in the number of another pick."""
+        lets = "".join(f"let d{i} = (d{i - 1} + d{i - 1}) % 1000\n" for i in range(1, 60))
+        found = self.delivered(f"let a = pick(of_a, draw int(0 .. of_a.length))\nlet d0 = a.index\n{lets}let b = pick(of_a, d59 % of_a.length)",
+                               {"a": "a.v", "b": "b.v"}, positions=8, list=self.table("list"), a=self.table("a"))
+        for one in found:
+            self.assertEqual(one["b"], one["a"] * 2 ** 59 % 1000 % ROWS)
+
     def test_what_is_drawn_apart_stays(self):
         def picks(bad):
             return self.delivered("let a = pick(of_a, draw int(0 .. of_a.length)) let b = pick(of_a, draw int(0 .. of_a.length))",

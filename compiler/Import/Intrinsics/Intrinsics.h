@@ -35,7 +35,7 @@ private:
   void warnOfWrapping(const Val &value, dsl::SourceRange range);
   /// The number of a row in its table.
   mlir::Value placeOf(mlir::Value row);
-  mlir::Value asAsked(mlir::Value number);
+  mlir::Value asAsked(mlir::Value number, mlir::IRMapping &asked);
 
   // Arguments.cpp
   /// Arguments in the order of `names`; those not given are Poison. The first

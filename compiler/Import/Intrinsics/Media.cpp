@@ -57,8 +57,10 @@ mlir::Value Intrinsics::placeOf(mlir::Value row) {
 }
 
 /// `number` with what was asked for in the place of where picked rows stand, which is known later:
-/// rows that are picked by one number are replaced together.
-mlir::Value Intrinsics::asAsked(mlir::Value number) {
+/// rows that are picked by one number are replaced together. `asked` has what is known so far.
+mlir::Value Intrinsics::asAsked(mlir::Value number, mlir::IRMapping &asked) {
+  if (mlir::Value known = asked.lookupOrNull(number))
+    return known;
   auto pickOf = [](mlir::Operation *op) {
     auto place = llvm::dyn_cast_if_present<pipe::RowIndexOp>(op);
     return place ? place.getRow().getDefiningOp<pipe::PickOp>() : pipe::PickOp();
@@ -73,12 +75,11 @@ mlir::Value Intrinsics::asAsked(mlir::Value number) {
   }
   if (!op || !behind(number, [&](mlir::Operation *of) { return bool(pickOf(of)); }))
     return number;
-  mlir::IRMapping mapping;
   llvm::SetVector<mlir::Value> used(op->operand_begin(), op->operand_end());
   mlir::getUsedValuesDefinedAbove(op->getRegions(), used);
   for (mlir::Value value : used)
-    mapping.map(value, asAsked(value));
-  return base.clone(*op, mapping)->getResult(llvm::cast<mlir::OpResult>(number).getResultNumber());
+    asked.map(value, asAsked(value, asked));
+  return base.clone(*op, asked)->getResult(llvm::cast<mlir::OpResult>(number).getResultNumber());
 }
 
 /// The number of rows, where it is known when compiling.
@@ -102,7 +103,9 @@ Val Intrinsics::pick(Args args, dsl::SourceRange range) {
     fail(args[1].range,
          "a row number is known before any tensor is made, and this is one's element",
          "draw it where the row is picked: `pick(table, draw int(0 .. table.length))`");
-  const mlir::Value number = asAsked(demandIndex(args[1].value, args[1].range, "a row number"));
+  mlir::IRMapping asked;
+  const mlir::Value number =
+      asAsked(demandIndex(args[1].value, args[1].range, "a row number"), asked);
   if (isElementLocal(number))
     fail(args[1].range, "a row is picked for the sample, and this differs from element to element",
          "what elements look up stands in a tensor: `x[k = i]`");
