@@ -2,6 +2,7 @@
 #include "runtime/sched/Setup.h"
 
 #include "runtime/core/DType.h"
+#include "runtime/core/Memory.h"
 
 #include <algorithm>
 #include <cstring>

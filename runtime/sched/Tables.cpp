@@ -4,14 +4,7 @@
 #include "runtime/core/Memory.h"
 #include "runtime/core/Plan.h"
 #include "runtime/sched/Layout.h"
-#include "runtime/sources/Cifar.h"
-#include "runtime/sources/CsvSource.h"
-#include "runtime/sources/ImageFolder.h"
-#include "runtime/sources/JsonLines.h"
-#include "runtime/sources/RawSource.h"
-#include "runtime/sources/SyntheticSource.h"
-#include "runtime/sources/TarShards.h"
-#include "runtime/sources/VideoClips.h"
+#include "runtime/sched/OpenSource.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -25,334 +18,6 @@ namespace penstock::runtime {
 namespace {
 
 using plan::DType;
-
-/// The arguments of one source, parameters resolved.
-class Arguments {
-public:
-  Arguments(const plan::SourceT &source, const std::vector<plan::ArgumentT> &params)
-      : source(source), params(params) {}
-
-  /// Null where there is none of that name.
-  const plan::ArgumentT *find(const std::string &name) const {
-    for (const auto &argument : source.arguments)
-      if (argument->name == name)
-        return argument->param < 0 ? argument.get() : &params[size_t(argument->param)];
-    return nullptr;
-  }
-
-private:
-  const plan::SourceT &source;
-  const std::vector<plan::ArgumentT> &params;
-};
-
-Error sourceError(const plan::SourceT &source, std::string message) {
-  return {Code::InvalidArgument, source.kind + ": " + std::move(message)};
-}
-
-/// Returns the folder for a source's index.
-Result<CacheFolder> cacheFolder(const plan::SourceT &source, const Arguments &arguments,
-                                const SessionOptions &options) {
-  const plan::ArgumentT *index = arguments.find("index");
-  if (!index)
-    return arguments.find("keep_index") ? CacheFolder() : CacheFolder::ofUser(options.cacheFolder);
-  // Where it was asked for, trouble is no secret.
-  if (Status status = options.files->makePrivateFolder(index->text); !status)
-    return sourceError(source, "no index can be kept: " + status.error().message);
-  return CacheFolder(index->text);
-}
-
-Result<std::unique_ptr<Source>> openFolder(const plan::SourceT &source, const Arguments &arguments,
-                                           const SessionOptions &options) {
-  const plan::ArgumentT *root = arguments.find("root");
-  if (!root || root->text.empty())
-    return sourceError(source, "no folder is given");
-  if (!options.files)
-    return sourceError(source, "no files can be opened here");
-  ImageFolder::Options folder;
-  auto cache = cacheFolder(source, arguments, options);
-  if (!cache)
-    return cache.error();
-  folder.cacheFolder = *cache;
-  if (source.kind == "audio_folder")
-    folder.contents = FolderContents::Sounds;
-  auto opened = ImageFolder::open(*options.files, root->text, folder);
-  if (!opened)
-    return opened.error();
-  return std::unique_ptr<Source>(std::move(*opened));
-}
-
-/// Binds a column to the caller's memory; refuses other types and shapes than those compiled for.
-Status useMemory(const MemoryColumn &memory, const plan::SourceT &source, RawColumn &column) {
-  auto refuse = [&](const std::string &what) {
-    return sourceError(source, "column `" + column.name + "` in memory " + what);
-  };
-  if (memory.type != column.type)
-    return refuse(std::string("is ") + nameOf(memory.type) + ", the pipeline expects " +
-                  nameOf(column.type));
-  if (memory.extents.empty())
-    return refuse("has no axis of rows");
-  const std::vector<int64_t> dims(memory.extents.begin() + 1, memory.extents.end());
-  if (dims != column.dims)
-    return refuse("has rows of " + textOf(memory.type, dims) + ", the pipeline expects " +
-                  textOf(column.type, column.dims));
-  int64_t bytes = sizeOf(memory.type);
-  for (int64_t extent : memory.extents)
-    if (extent < 0 || __builtin_mul_overflow(bytes, extent, &bytes))
-      return refuse("has an impossible size");
-  if (!memory.data && bytes)
-    return refuse("has no address");
-  column.path.clear();
-  column.memory = {static_cast<const uint8_t *>(memory.data), size_t(bytes)};
-  column.owner = memory.owner;
-  return {};
-}
-
-Result<std::unique_ptr<Source>> openColumns(const plan::SourceT &source, const Arguments &arguments,
-                                            const SessionOptions &options) {
-  std::vector<RawColumn> columns;
-  for (const auto &wanted : source.columns) {
-    RawColumn column;
-    column.name = wanted->name;
-    column.type = wanted->type;
-    for (const auto &dim : wanted->dims)
-      column.dims.push_back(dim->extent);
-    if (const plan::ArgumentT *path = arguments.find(wanted->name))
-      column.path = path->text;
-    const plan::ArgumentT *format = arguments.find(wanted->name + ".format");
-    column.npy = format && format->text == "npy";
-    auto memory = std::find_if(options.memory.begin(), options.memory.end(),
-                               [&](const MemoryColumn &m) { return m.name == wanted->name; });
-    if (memory != options.memory.end()) {
-      if (Status status = useMemory(*memory, source, column); !status)
-        return status.error();
-    } else if (column.path.empty()) {
-      return sourceError(source, "column `" + wanted->name + "` has neither a file nor memory");
-    }
-    columns.push_back(std::move(column));
-  }
-  return openRaw(std::move(columns), options.files);
-}
-
-double valueOf(const plan::ArgumentT &argument) {
-  return argument.type == DType::i64 ? double(argument.integer) : argument.number;
-}
-
-/// Returns the range of each extent in a column's rows. The first alone may differ, and begins at
-/// `NAME.least`, which stands there if it is not 0.
-std::vector<Extent> extentsOf(const plan::ColumnT &column, const Arguments &arguments) {
-  const plan::ArgumentT *least = arguments.find(column.name + ".least");
-  std::vector<Extent> extents;
-  for (const auto &dim : column.dims) {
-    const int64_t bound = dim->extent >= 0 ? dim->extent : dim->bound;
-    const bool hasLeast = least && extents.empty();
-    extents.push_back({dim->extent >= 0 ? bound : hasLeast ? least->integer : 0, bound});
-  }
-  return extents;
-}
-
-Result<std::unique_ptr<Source>> openComputed(const plan::SourceT &source,
-                                             const Arguments &arguments) {
-  const plan::ArgumentT *rows = arguments.find("length");
-  if (!rows)
-    return sourceError(source, "the number of rows is missing");
-  std::vector<SyntheticColumn> columns;
-  for (const auto &wanted : source.columns) {
-    SyntheticColumn column;
-    column.name = wanted->name;
-    column.type = wanted->type;
-    column.dims = extentsOf(*wanted, arguments);
-    const plan::ArgumentT *low = arguments.find(wanted->name + ".low");
-    const plan::ArgumentT *end = arguments.find(wanted->name + ".end");
-    if (low && end)
-      column.range = {valueOf(*low), valueOf(*end)};
-    columns.push_back(std::move(column));
-  }
-  const plan::ArgumentT *seed = arguments.find("seed");
-  return openSynthetic(rows->integer, std::move(columns), seed ? uint64_t(seed->integer) : 0);
-}
-
-/// Bytes, texts, and the numbers that parseValue() knows.
-bool readsAsText(const plan::ColumnT &column) {
-  return column.type != DType::f16 && column.type != DType::bf16;
-}
-
-/// The text of an argument that must be there.
-Result<std::string> textOf(const plan::SourceT &source, const Arguments &arguments,
-                           const char *name, const char *what) {
-  const plan::ArgumentT *argument = arguments.find(name);
-  if (!argument || argument->text.empty())
-    return sourceError(source, std::string("no ") + what + " is given");
-  return argument->text;
-}
-
-Result<std::unique_ptr<Source>> openTable(const plan::SourceT &source, const Arguments &arguments,
-                                          FileSystem &files) {
-  auto path = textOf(source, arguments, "list", "file");
-  if (!path)
-    return path.error();
-  CsvOptions options;
-  options.path = *path;
-  if (const plan::ArgumentT *root = arguments.find("root"))
-    options.root = root->text;
-  const bool isList = source.kind == "file_list";
-  if (const plan::ArgumentT *separator = arguments.find("separator"); separator)
-    options.separator = separator->text.empty() ? ',' : separator->text[0];
-  if (isList)
-    options.separator = '\0';
-  options.header = !isList && !arguments.find("header");
-  std::vector<CsvColumn> columns;
-  for (const auto &wanted : source.columns) {
-    CsvColumn column{wanted->name, wanted->type, wanted->name, extentsOf(*wanted, arguments)};
-    if (!readsAsText(*wanted) || (isList && !wanted->dims.empty()))
-      return sourceError(source, "column `" + wanted->name + "` cannot be read from text");
-    const plan::ArgumentT *from = arguments.find(wanted->name + ".from");
-    if (isList)
-      column.from = int64_t(0);
-    else if (from && from->type == DType::i64)
-      column.from = from->integer;
-    else if (from)
-      column.from = from->text;
-    columns.push_back(std::move(column));
-  }
-  return openCsv(files, options, columns);
-}
-
-Result<std::unique_ptr<Source>> openObjects(const plan::SourceT &source, const Arguments &arguments,
-                                            FileSystem &files) {
-  auto path = textOf(source, arguments, "list", "file");
-  if (!path)
-    return path.error();
-  JsonLinesOptions options;
-  options.path = *path;
-  if (const plan::ArgumentT *root = arguments.find("root"))
-    options.root = root->text;
-  std::vector<JsonColumn> columns;
-  for (const auto &wanted : source.columns) {
-    if (!readsAsText(*wanted))
-      return sourceError(source, "column `" + wanted->name + "` cannot be read from text");
-    const plan::ArgumentT *from = arguments.find(wanted->name + ".from");
-    columns.push_back({{wanted->name, wanted->type, extentsOf(*wanted, arguments)},
-                       from ? from->text : wanted->name});
-  }
-  return openJsonLines(files, options, columns);
-}
-
-Result<std::unique_ptr<Source>> openCifarFiles(const plan::SourceT &source,
-                                               const Arguments &arguments, FileSystem &files) {
-  auto root = textOf(source, arguments, "root", "folder");
-  if (!root)
-    return root.error();
-  const plan::ArgumentT *train = arguments.find("train");
-  return openCifar(files, *root, source.kind == "cifar10" ? Cifar::Ten : Cifar::Hundred,
-                   !train || train->integer);
-}
-
-Result<std::unique_ptr<Source>> openTar(const plan::SourceT &source, const Arguments &arguments,
-                                        const SessionOptions &options) {
-  auto path = textOf(source, arguments, "shards", "folder or file");
-  if (!path)
-    return path.error();
-  auto cache = cacheFolder(source, arguments, options);
-  if (!cache)
-    return cache.error();
-  TarOptions tar;
-  tar.path = *path;
-  tar.cacheFolder = *cache;
-  std::vector<TarColumn> columns;
-  for (const auto &wanted : source.columns) {
-    if (!readsAsText(*wanted) || !wanted->dims.empty())
-      return sourceError(source, "column `" + wanted->name + "` cannot be read from text");
-    const plan::ArgumentT *from = arguments.find(wanted->name + ".from");
-    columns.push_back({wanted->name, wanted->type, from ? from->text : wanted->name});
-  }
-  return openTarShards(*options.files, tar, columns);
-}
-
-Result<std::unique_ptr<Source>> openVideos(const plan::SourceT &source, const Arguments &arguments,
-                                           const SessionOptions &options) {
-  auto root = textOf(source, arguments, "root", "folder");
-  if (!root)
-    return root.error();
-  auto cache = cacheFolder(source, arguments, options);
-  if (!cache)
-    return cache.error();
-  VideoClipsOptions clips;
-  clips.cacheFolder = *cache;
-  for (auto [name, number] : {std::pair("length", &clips.length), std::pair("step", &clips.step),
-                              std::pair("every", &clips.every)})
-    if (const plan::ArgumentT *argument = arguments.find(name)) {
-      if (argument->integer < 1)
-        return sourceError(source, std::string("`") + name + "` is " +
-                                       std::to_string(argument->integer) + ", the least is 1");
-      *number = argument->integer;
-    }
-  return openVideoClips(*options.files, *root, clips);
-}
-
-Result<std::unique_ptr<Source>> openSource(const plan::SourceT &source,
-                                           const std::vector<plan::ArgumentT> &params,
-                                           const SessionOptions &options) {
-  const Arguments arguments(source, params);
-  if (source.kind == "image_folder" || source.kind == "audio_folder")
-    return openFolder(source, arguments, options);
-  if (source.kind == "raw")
-    return openColumns(source, arguments, options);
-  if (source.kind == "synthetic")
-    return openComputed(source, arguments);
-  const bool isText = source.kind == "csv" || source.kind == "file_list";
-  const bool isJson = source.kind == "json_lines";
-  const bool isCifar = source.kind == "cifar10" || source.kind == "cifar100";
-  const bool isTar = source.kind == "tar_shards", isVideo = source.kind == "video_clips";
-  if ((isText || isJson || isCifar || isTar || isVideo) && !options.files)
-    return sourceError(source, "no files can be opened here");
-  if (isText)
-    return openTable(source, arguments, *options.files);
-  if (isJson)
-    return openObjects(source, arguments, *options.files);
-  if (isTar)
-    return openTar(source, arguments, options);
-  if (isVideo)
-    return openVideos(source, arguments, options);
-  if (isCifar)
-    return openCifarFiles(source, arguments, *options.files);
-  return Error{Code::Unsupported, "there is no source `" + source.kind + "`"};
-}
-
-/// Columns that fields, media or buffers of the plan read.
-std::vector<bool> usedColumns(const plan::PlanT &tree, const plan::SourceT &source) {
-  std::vector<bool> used(source.columns.size());
-  const auto note = [&](int32_t row, int32_t column) {
-    if (tree.sources[size_t(tree.rows[size_t(row)]->source)].get() == &source)
-      used[size_t(column)] = true;
-  };
-  for (const auto &field : tree.fields)
-    note(field->row, field->column);
-  for (const auto &media : tree.media)
-    note(media->row, media->column);
-  for (const auto &buffer : tree.buffers)
-    if (buffer->kind == plan::BufferKind::field)
-      note(buffer->row, buffer->column);
-  return used;
-}
-
-/// `number`: among the tables of callers.
-Result<std::unique_ptr<ExternalSource>> openGiven(const plan::PlanT &tree,
-                                                  const plan::SourceT &source, size_t number,
-                                                  const SessionOptions &options) {
-  if (number >= options.external.size())
-    return sourceError(source, "its rows come from the program that opens the session, which "
-                               "gives " +
-                                   (number ? std::to_string(number) + " such tables" : "none"));
-  const std::vector<plan::ArgumentT> noParams;
-  const Arguments arguments(source, noParams);
-  std::vector<ColumnInfo> columns;
-  for (const auto &wanted : source.columns)
-    columns.push_back({wanted->name, wanted->type, extentsOf(*wanted, arguments)});
-  ExternalTable table = options.external[number];
-  if (!options.files) // nor can indexes of videos be kept
-    table.files = nullptr;
-  return openExternal(std::move(table), std::move(columns), usedColumns(tree, source));
-}
 
 constexpr std::string_view sidecarEnding = ".penstock-index";
 
@@ -375,10 +40,9 @@ void openAll(FileSystem &files, const CacheFolder &folder, std::string_view begi
 
 /// In shards, beside the data as `penstock index` writes them, and in the folder
 /// of indexes.
-Result<std::unique_ptr<Checkpoints>> checkpointsOf(const plan::SourceT &source,
-                                                   const Arguments &arguments, const Source &table,
-                                                   const SessionOptions &options,
-                                                   std::vector<std::string> &warnings) {
+Result<std::unique_ptr<Checkpoints>>
+checkpointsOf(const plan::SourceT &source, const SourceArguments &arguments, const Source &table,
+              const SessionOptions &options, std::vector<std::string> &warnings) {
   const auto media = [](const auto &column) { return column->type == DType::bytes; };
   if (!options.files || arguments.find("keep_index") || source.kind == "raw" ||
       source.kind == "external_source" || source.kind == "video_clips" ||
@@ -428,7 +92,7 @@ Result<std::unique_ptr<Checkpoints>> checkpointsOf(const plan::SourceT &source,
 }
 
 /// Returns a text that identifies a table by its source and arguments.
-std::string nameOfTable(const plan::SourceT &source, const Arguments &arguments) {
+std::string nameOfTable(const plan::SourceT &source, const SourceArguments &arguments) {
   std::string name = source.kind;
   for (const auto &argument : source.arguments) {
     const plan::ArgumentT &value = *arguments.find(argument->name);
@@ -449,6 +113,7 @@ Result<std::unique_ptr<Tables>> Tables::open(const plan::PlanT &tree,
   size_t given = 0;
   for (const auto &wanted : tree.sources) {
     Table &table = result->tables.emplace_back();
+    const SourceArguments arguments(*wanted, params);
     if (wanted->kind == "external_source") {
       auto opened = openGiven(tree, *wanted, given++, options);
       if (!opened)
@@ -456,7 +121,7 @@ Result<std::unique_ptr<Tables>> Tables::open(const plan::PlanT &tree,
       table.external = opened->get();
       table.source = std::move(*opened);
     } else {
-      auto opened = openSource(*wanted, params, options);
+      auto opened = openSource(*wanted, arguments, options);
       if (!opened)
         return opened.error();
       table.source = std::move(*opened);
@@ -472,7 +137,6 @@ Result<std::unique_ptr<Tables>> Tables::open(const plan::PlanT &tree,
                                         " with " + std::to_string(column->dims.size()) + " axes");
       table.columns.push_back(number);
     }
-    const Arguments arguments(*wanted, params);
     auto checkpoints =
         checkpointsOf(*wanted, arguments, *table.source, options, result->complaints);
     if (!checkpoints)

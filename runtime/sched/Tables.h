@@ -26,23 +26,6 @@ namespace penstock::runtime {
 class Tables {
 public:
   /// Opens all sources; may list folders. `params` are values by number.
-  ///
-  /// Source kinds and their arguments:
-  ///
-  /// * `image_folder`, `audio_folder`: root; index: a folder for it, or keep_index, where none is
-  ///   to be kept. Likewise for checkpoints of JPEG files, here and for tables
-  ///   and tar files; build_index, where those that are missing are to be made.
-  /// * `raw`: a path per column, by its name; `<column>.format`: npy. A column of
-  ///   `options.memory` with that name takes its place.
-  /// * `synthetic`: length; `<column>.low` and `<column>.end` for columns with a
-  ///   range; seed.
-  /// * `csv`: list, root; separator; header, where there is none; `<column>.from`,
-  ///   a name or a number. `file_list`: list, root.
-  /// * `json_lines`: list, root; `<column>.from`, a key.
-  /// * `cifar10`, `cifar100`: root; train.
-  /// * `tar_shards`: shards; index, keep_index; `<column>.from`, an extension.
-  /// * `external_source`: none; `options.external` has its rows.
-  /// * `video_clips`: root; length, step, every; index, keep_index.
   static Result<std::unique_ptr<Tables>> open(const plan::PlanT &tree,
                                               const std::vector<plan::ArgumentT> &params,
                                               const SessionOptions &options);
