@@ -129,13 +129,23 @@ static std::string keyOf(const char *kind, Operation *op) {
                               std::to_string(places[0].getColumn());
 }
 
+/// `csv(list, root)`, `concat(image_folder, csv)`
+static std::string titleOf(pipe::SourceOp op) {
+  std::vector<std::string> arguments;
+  for (auto [name, value] : llvm::zip(op.getArgNames().getAsValueRange<StringAttr>(), op.getArgs()))
+    if (auto part = value.getDefiningOp<pipe::SourceOp>())
+      arguments.push_back(part.getKind().str());
+    else
+      arguments.push_back(name.str());
+  return op.getKind().str() + "(" + llvm::join(arguments, ", ") + ")";
+}
+
 void Overview::source(pipe::SourceOp op) {
+  const bool isPart = llvm::all_of(op.getResult().getUsers(), llvm::IsaPred<pipe::SourceOp>);
+  if (isPart && !op.getResult().use_empty())
+    return; // what it is part of has a box
   Box &box = boxFor(keyOf("source", op), "source", op);
-  box.title = op.getKind().str() + "(" +
-              llvm::join(llvm::map_range(op.getArgNames().getAsValueRange<StringAttr>(),
-                                         [](StringRef name) { return name.str(); }),
-                         ", ") +
-              ")";
+  box.title = titleOf(op);
   for (Operation *user : op.getResult().getUsers()) {
     if (auto row = llvm::dyn_cast<pipe::RowOp>(user)) {
       box.lines.push_back("order " + pipe::stringifyOrderKind(row.getOrder()).str());

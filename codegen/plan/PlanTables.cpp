@@ -34,6 +34,10 @@ LogicalResult PlanVisitor::visit(pipe::SourceOp op) {
   auto source = std::make_unique<plan::SourceT>();
   source->kind = op.getKind().str();
   for (auto [value, name] : llvm::zip(op.getArgs(), op.getArgNames().getAsRange<StringAttr>())) {
+    if (auto part = scope.sources.find(value); part != scope.sources.end()) {
+      source->parts.push_back(part->second);
+      continue;
+    }
     auto argument = std::make_unique<plan::ArgumentT>();
     argument->name = name.str();
     argument->type = planType(value.getType());

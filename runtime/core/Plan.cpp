@@ -59,6 +59,7 @@ bool unpacksTooLarge(const plan::Plan &root, uint64_t limit) {
       weight.add(c.name());
       weight.add(c.axes());
     });
+    weight.add(s.parts());
   });
   each(root.media(), [&](const plan::Media &m) {
     weight.add(m.media());

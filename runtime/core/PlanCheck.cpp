@@ -163,6 +163,36 @@ private:
               nameOf(column->type));
       dims(column->dims, sizeOf(column->type), "source", i);
     }
+    require((s.kind == "concat") == !s.parts.empty(), "source", i, "is made of ", s.parts.size(),
+            " parts");
+    for (const int32_t number : s.parts)
+      part(s, number, i);
+  }
+
+  /// Whether a source's rows may stand in another one, which is joined.
+  void part(const plan::SourceT &whole, int32_t number, size_t i) {
+    if (!require(inside(number, tree.sources.size()), "source", i, "has part ", number))
+      return;
+    const plan::SourceT &source = *tree.sources[size_t(number)];
+    require(source.kind != "concat" && source.kind != "external_source", "source", i, "has a part ",
+            source.kind);
+    for (const auto &column : whole.columns) {
+      const auto found =
+          std::find_if(source.columns.begin(), source.columns.end(),
+                       [&](const auto &other) { return other->name == column->name; });
+      if (column->name == "part" && column->type == DType::i64 && column->dims.empty())
+        continue; // the part's number where one lacks it
+      if (!require(found != source.columns.end(), "source", i, "has a column ", column->name,
+                   " that its part ", number, " lacks"))
+        continue;
+      bool fits = (*found)->type == column->type && (*found)->dims.size() == column->dims.size();
+      for (size_t axis = 0; fits && axis < column->dims.size(); ++axis) {
+        const plan::DimT &most = *column->dims[axis], &has = *(*found)->dims[axis];
+        fits = has.extent == most.extent && has.bound <= most.bound;
+      }
+      require(fits, "source", i, "has a column ", column->name, " that is another one in its part ",
+              number);
+    }
   }
 
   void row(const plan::RowT &r, size_t i) {

@@ -41,7 +41,8 @@ bool SampleMedia::probe(Work &work, int64_t slot, Failure &failure) {
     Status status = encoded.status;
     if (status) {
       inputs[i] = inputOf(encoded);
-      inputs[i].checkpoints = program.tables->checkpoints(tree.rows[size_t(media.row)]->source);
+      inputs[i].checkpoints = program.tables->checkpoints(tree.rows[size_t(media.row)]->source,
+                                                          work.row(slot, size_t(media.row)));
       status = storeHeader(media, inputs[i], host.limits, buffers.block);
     }
     if (!status) {

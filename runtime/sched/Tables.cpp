@@ -5,6 +5,7 @@
 #include "runtime/core/Plan.h"
 #include "runtime/sched/Layout.h"
 #include "runtime/sched/OpenSource.h"
+#include "runtime/sources/ConcatSource.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -46,7 +47,7 @@ checkpointsOf(const plan::SourceT &source, const SourceArguments &arguments, con
   const auto media = [](const auto &column) { return column->type == DType::bytes; };
   if (!options.files || arguments.find("keep_index") || source.kind == "raw" ||
       source.kind == "external_source" || source.kind == "video_clips" ||
-      source.kind == "audio_folder" ||
+      source.kind == "audio_folder" || source.kind == "concat" ||
       std::none_of(source.columns.begin(), source.columns.end(), media))
     return std::unique_ptr<Checkpoints>();
   FileSystem &files = *options.files;
@@ -92,7 +93,9 @@ checkpointsOf(const plan::SourceT &source, const SourceArguments &arguments, con
 }
 
 /// Returns a text that identifies a table by its source and arguments.
-std::string nameOfTable(const plan::SourceT &source, const SourceArguments &arguments) {
+std::string nameOfTable(const plan::PlanT &tree, const plan::SourceT &source,
+                        const std::vector<plan::ArgumentT> &params) {
+  const SourceArguments arguments(source, params);
   std::string name = source.kind;
   for (const auto &argument : source.arguments) {
     const plan::ArgumentT &value = *arguments.find(argument->name);
@@ -100,74 +103,111 @@ std::string nameOfTable(const plan::SourceT &source, const SourceArguments &argu
          {argument->name, value.text, std::to_string(value.integer), std::to_string(value.number)})
       (name += '\0') += part;
   }
+  for (const int32_t part : source.parts)
+    (name += '\0') += nameOfTable(tree, *tree.sources[size_t(part)], params);
   return name;
 }
 
 } // namespace
+
+Result<std::unique_ptr<Source>> Tables::openConcat(const plan::SourceT &source) const {
+  std::vector<const Source *> parts;
+  for (const int32_t part : source.parts)
+    parts.push_back(tables[size_t(part)].source.get());
+  std::vector<std::string> columns;
+  for (const auto &column : source.columns)
+    columns.push_back(column->name);
+  auto opened = ConcatSource::open(std::move(parts), columns);
+  if (!opened)
+    return opened.error();
+  return std::unique_ptr<Source>(std::move(*opened));
+}
+
+Status Tables::add(const plan::PlanT &tree, size_t number,
+                   const std::vector<plan::ArgumentT> &params, const SessionOptions &options,
+                   size_t &given) {
+  const plan::SourceT &wanted = *tree.sources[number];
+  const SourceArguments arguments(wanted, params);
+  Table &table = tables[number];
+  if (wanted.kind == "external_source") {
+    auto opened = openGiven(tree, wanted, given++, options);
+    if (!opened)
+      return opened.error();
+    table.external = opened->get();
+    table.source = std::move(*opened);
+  } else {
+    auto opened =
+        wanted.kind == "concat" ? openConcat(wanted) : openSource(wanted, arguments, options);
+    if (!opened)
+      return opened.error();
+    table.source = std::move(*opened);
+  }
+  for (const auto &column : wanted.columns) {
+    const int at = table.source->columnNumber(column->name);
+    if (at < 0)
+      return sourceError(wanted, "there is no column `" + column->name + "`");
+    const ColumnInfo &info = table.source->columns()[size_t(at)];
+    if (info.type != column->type || info.dims.size() != column->dims.size())
+      return sourceError(wanted, "column `" + column->name + "` is " + info.typeText() +
+                                     ", the pipeline expects " + nameOf(column->type) + " with " +
+                                     std::to_string(column->dims.size()) + " axes");
+    table.columns.push_back(at);
+  }
+  auto checkpoints = checkpointsOf(wanted, arguments, *table.source, options, complaints);
+  if (!checkpoints)
+    return checkpoints.error();
+  if (*checkpoints && !(*checkpoints)->isEmpty())
+    table.checkpoints = std::move(*checkpoints);
+  auto has = [&](auto is) {
+    return std::any_of(tree.media.begin(), tree.media.end(), [&](const auto &media) {
+      return is(*media) && size_t(tree.rows[size_t(media->row)]->source) == number;
+    });
+  };
+  const bool hasVideos = has([](const plan::MediaT &media) { return media.media == "video"; });
+  const bool hasSounds = has([](const plan::MediaT &media) { return media.media == "wave"; });
+  const bool asksForHeaders = has([](const plan::MediaT &media) { return media.of_rows; });
+  if (!(hasVideos || hasSounds || asksForHeaders) || !options.files)
+    return {};
+  auto folder = cacheFolder(wanted, arguments, options);
+  if (!folder)
+    return folder.error();
+  if (hasSounds)
+    table.sounds = std::make_unique<SoundStore>(*options.files, *folder);
+  if (hasVideos)
+    table.videos = std::make_unique<VideoStore>(*options.files, *folder);
+  table.kept = std::move(*folder);
+  table.name = nameOfTable(tree, wanted, params);
+  return {};
+}
 
 Result<std::unique_ptr<Tables>> Tables::open(const plan::PlanT &tree,
                                              const std::vector<plan::ArgumentT> &params,
                                              const SessionOptions &options) {
   auto result = std::make_unique<Tables>();
   result->files = options.files;
+  result->tables.resize(tree.sources.size());
   size_t given = 0;
-  for (const auto &wanted : tree.sources) {
-    Table &table = result->tables.emplace_back();
-    const SourceArguments arguments(*wanted, params);
-    if (wanted->kind == "external_source") {
-      auto opened = openGiven(tree, *wanted, given++, options);
-      if (!opened)
-        return opened.error();
-      table.external = opened->get();
-      table.source = std::move(*opened);
-    } else {
-      auto opened = openSource(*wanted, arguments, options);
-      if (!opened)
-        return opened.error();
-      table.source = std::move(*opened);
-    }
-    for (const auto &column : wanted->columns) {
-      const int number = table.source->columnNumber(column->name);
-      if (number < 0)
-        return sourceError(*wanted, "there is no column `" + column->name + "`");
-      const ColumnInfo &info = table.source->columns()[size_t(number)];
-      if (info.type != column->type || info.dims.size() != column->dims.size())
-        return sourceError(*wanted, "column `" + column->name + "` is " + info.typeText() +
-                                        ", the pipeline expects " + nameOf(column->type) +
-                                        " with " + std::to_string(column->dims.size()) + " axes");
-      table.columns.push_back(number);
-    }
-    auto checkpoints =
-        checkpointsOf(*wanted, arguments, *table.source, options, result->complaints);
-    if (!checkpoints)
-      return checkpoints.error();
-    if (*checkpoints && !(*checkpoints)->isEmpty())
-      table.checkpoints = std::move(*checkpoints);
-    auto has = [&](auto is) {
-      return std::any_of(tree.media.begin(), tree.media.end(), [&](const auto &media) {
-        return is(*media) && tree.sources[size_t(tree.rows[size_t(media->row)]->source)] == wanted;
-      });
-    };
-    const bool hasVideos = has([](const plan::MediaT &media) { return media.media == "video"; });
-    const bool hasSounds = has([](const plan::MediaT &media) { return media.media == "wave"; });
-    const bool asksForHeaders = has([](const plan::MediaT &media) { return media.of_rows; });
-    if (!(hasVideos || hasSounds || asksForHeaders) || !options.files)
-      continue;
-    auto folder = cacheFolder(*wanted, arguments, options);
-    if (!folder)
-      return folder.error();
-    if (hasSounds)
-      table.sounds = std::make_unique<SoundStore>(*options.files, *folder);
-    if (hasVideos)
-      table.videos = std::make_unique<VideoStore>(*options.files, *folder);
-    table.kept = std::move(*folder);
-    table.name = nameOfTable(*wanted, arguments);
-  }
+  for (const bool isConcat : {false, true}) // parts first, wherever they stand
+    for (size_t i = 0; i < tree.sources.size(); ++i)
+      if ((tree.sources[i]->kind == "concat") == isConcat)
+        if (Status status = result->add(tree, i, params, options, given); !status)
+          return status.error();
+  for (size_t i = 0; i < tree.sources.size(); ++i)
+    for (const int32_t part : tree.sources[i]->parts)
+      result->tables[i].parts.push_back(&result->tables[size_t(part)]);
   if (given < options.external.size())
     return Error{Code::InvalidArgument,
                  std::to_string(options.external.size()) + " tables of rows are given, and `" +
                      tree.name + "` has " + std::to_string(given) + " `external_source`"};
   return result;
+}
+
+Checkpoints *Tables::checkpoints(int source, int64_t row) const {
+  const Table &table = tables[size_t(source)];
+  if (table.parts.empty())
+    return table.checkpoints.get();
+  const size_t part = static_cast<const ConcatSource &>(*table.source).placeOf(row).part;
+  return table.parts[part]->checkpoints.get();
 }
 
 Result<int64_t> Tables::scalar(int source, int64_t row, int column) const {
@@ -197,7 +237,7 @@ Status Tables::tensor(int source, int64_t row, int column, Buffer &scratch, pst_
   }
   const uint8_t *data = view->data;
   // Behind the last rows of a mapped file there may be no memory to read.
-  const int64_t rowsBehind = table.source->length() - 1 - row;
+  const int64_t rowsBehind = table.source->rowsBehind(row);
   if (data != scratch.data() &&
       (stride == 0 || rowsBehind < (storageSlack + stride - 1) / stride)) {
     if (!scratch.resize(size_t(stride) + 1))

@@ -62,8 +62,8 @@ public:
   std::unique_ptr<HeaderIndex> headers(int source, const std::string &name, size_t width) const;
   /// Returns the number of indexes that were made, and the bytes that were read for them.
   VideoCounts videoCounts() const;
-  /// Returns the checkpoints of a source's JPEG files; null if it has none.
-  Checkpoints *checkpoints(int source) const { return tables[size_t(source)].checkpoints.get(); }
+  /// Returns the checkpoints that a row's JPEG files may have; null if there are none.
+  Checkpoints *checkpoints(int source, int64_t row) const;
   /// Most bytes of memory that checkpoints take; new ones wait in it to be written.
   uint64_t checkpointBytes() const;
   /// Keeps the checkpoints that were made; blocks.
@@ -89,7 +89,13 @@ private:
     std::vector<int> columns;           // the source's number of the plan's column
     CacheFolder kept;                   // for kept header numbers
     std::string name;                   // the same in every run
+    std::vector<const Table *> parts;   // of a ConcatSource
   };
+  /// Opens a source of the plan, after those of a lower kind: parts before what they are parts of.
+  Status add(const plan::PlanT &tree, size_t number, const std::vector<plan::ArgumentT> &params,
+             const SessionOptions &options, size_t &given);
+  Result<std::unique_ptr<Source>> openConcat(const plan::SourceT &source) const;
+
   FileSystem *files = nullptr;
   std::vector<Table> tables;
   std::vector<std::string> complaints;

@@ -105,6 +105,8 @@ public:
   /// Reads a tensor column: the view points into memory that lives as long as the source, or into
   /// `scratch`, which is then filled.
   virtual Result<TensorView> tensor(int64_t row, int column, Buffer &scratch) const;
+  /// Returns how many rows lie behind this one in the memory that tensor() points into.
+  virtual int64_t rowsBehind(int64_t row) const { return rows - 1 - row; }
   /// Sidecars with checkpoints that the source's files hold themselves.
   virtual std::vector<FilePart> checkpointParts() const;
   /// Prefetches a scalar or tensor that will be asked for within microseconds: values in memory may

@@ -68,6 +68,16 @@ class Index(Prepared):
         self.assertNotIn("jpeg_index", off)
         self.assertEqual(found, right)
 
+    def test_parts_of_a_table_have_their_own(self):
+        second = os.path.join(self.folder, "second")
+        make_folder(second, per_class=5, seed=9, sizes=(60, 120))
+        text = FOLDER.replace("root: path", "root: path, second: path").replace("image_folder(root)", "concat([image_folder(second), image_folder(root)])")
+        _, right, _ = self.run_all(text, root=self.data, second=second)
+        self.index()
+        report, found, _ = self.run_all(text, root=self.data, second=second)
+        self.assertEqual(report["jpeg_index"], {"uses": 40, "misses": 0})
+        self.assertEqual(found, right)
+
     def test_counts_are_exact(self):
         rng = numpy.random.default_rng(5)
         for name, data in (("progressive.jpg", jpeg_bytes(rng, 50, 50, progressive=True)), ("cut.jpg", jpeg_bytes(rng, 50, 50)[:-40]),

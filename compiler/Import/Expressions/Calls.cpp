@@ -57,7 +57,8 @@ Val Expressions::evalCall(const dsl::CallExpr &call) {
   }
   const auto &callee = call.callee->cast<dsl::NameExpr>();
   dsl::Name name{callee.name, callee.range};
-  if (isSource(name.text))
+  const bool joinsTables = name.text == "concat" && call.args.args.size() == 1;
+  if (isSource(name.text) || (joinsTables && !call.args.over))
     return importTable(*this, name, call.args);
   if (name.text == "check")
     return evalCheck(call);

@@ -32,6 +32,7 @@ private:
   void tarColumns();
   void videoClips();
   void externalColumns();
+  void concatTables();
 
   void give(const std::string &argName, mlir::Value value) {
     argNames.push_back(argName);
@@ -40,6 +41,7 @@ private:
   void givePath(const std::string &argName, const dsl::Expr &expr);
   void giveIndex();
   void namedColumn(const dsl::Arg &arg, bool numbered, bool hasLists = false);
+  void widen(Column &column, const Column &other, dsl::SourceRange range);
   mlir::Type columnType(const dsl::Expr &expr, const std::string &column);
   void boundExtent(Dim &axis, const Argument &range, const std::string &column);
 
@@ -374,6 +376,87 @@ void SourceImport::externalColumns() {
   }
 }
 
+static llvm::StringRef kindOf(const Val &table) {
+  return table.ir.getDefiningOp<penstock::pipe::SourceOp>().getKind();
+}
+
+/// The columns that all parts have, and `part`.
+void SourceImport::concatTables() {
+  const dsl::Expr &spelled = *list.args[0].value;
+  const Val tables = in.eval(spelled);
+  const auto refuse = [&] {
+    in.fail(spelled.range,
+            "`concat` of one argument takes a list of tables, and this is " + in.show(tables),
+            "tensors are joined along an axis: `concat([x, y], c)`");
+  };
+  if (!tables.is(Kind::List) || tables.parts.empty())
+    refuse();
+  std::vector<const Val *> parts;
+  for (const Val &table : tables.parts) {
+    if (!table.is(Kind::Table))
+      refuse();
+    if (kindOf(table) == "external_source")
+      in.fail(spelled.range, "rows of `external_source` cannot be joined with others",
+              "the program that gives them can give those of both tables");
+    if (kindOf(table) != "concat")
+      give(std::to_string(args.size()), table.ir);
+    else // a part's parts
+      for (mlir::Value inner : table.ir.getDefiningOp<pipe::SourceOp>().getArgs())
+        if (llvm::isa<pipe::TableType>(inner.getType()))
+          give(std::to_string(args.size()), inner);
+    parts.push_back(&table);
+  }
+  // The number of a part's part says nothing here.
+  const auto columnOf = [](const Val &table, llvm::StringRef name) -> const Column * {
+    const bool isNumber = name == "part" && kindOf(table) == "concat";
+    const auto found =
+        llvm::find_if(*table.columns, [&](const Column &c) { return c.name == name; });
+    return isNumber || found == table.columns->end() ? nullptr : &*found;
+  };
+  for (const Column &first : *parts[0]->columns) {
+    Column joined = first;
+    bool isCommon = true;
+    for (const Val *part : parts)
+      if (const Column *other = columnOf(*part, first.name))
+        widen(joined, *other, spelled.range);
+      else
+        isCommon = false;
+    if (isCommon)
+      columns.push_back(joined);
+  }
+  if (columns.empty())
+    in.fail(spelled.range, "the tables have no column in common",
+            "columns are joined by name: `data = column(\"file\", bytes)`");
+  giveIndex();
+  if (llvm::none_of(columns, [](const Column &column) { return column.name == "part"; }))
+    columns.push_back({"part", in.base.getI64Type()});
+}
+
+/// Makes a column of one table one of another's rows, too: the larger bound of both.
+void SourceImport::widen(Column &column, const Column &other, dsl::SourceRange range) {
+  if (column.type == other.type && column.seen == other.seen)
+    return;
+  auto mine = llvm::dyn_cast<pipe::NamedTensorType>(column.type);
+  auto theirs = llvm::dyn_cast<pipe::NamedTensorType>(other.type);
+  bool fits = mine && theirs && mine.getElementType() == theirs.getElementType() &&
+              mine.getRank() == theirs.getRank() && column.seen == other.seen;
+  std::vector<pipe::Axis> axes;
+  for (int64_t i = 0; fits && i < mine.getRank(); ++i) {
+    pipe::Axis axis = mine.getAxes()[i], there = theirs.getAxes()[i];
+    axis.bound = std::max(axis.bound, there.bound);
+    there.bound = axis.bound;
+    fits = axis == there;
+    axes.push_back(axis);
+  }
+  if (!fits)
+    in.fail(range,
+            "column " + quote(column.name) + " is " + in.show(column.type) + " in one table and " +
+                in.show(other.type) + " in another",
+            "what is another thing has another name; of `csv` and `json_lines` it is chosen: "
+            "`wide = column(\"label\", i64)`");
+  column.type = pipe::NamedTensorType::get(mine.getElementType(), axes);
+}
+
 Val SourceImport::run() {
   using Make = void (*)(SourceImport &);
   const auto make =
@@ -388,6 +471,7 @@ Val SourceImport::run() {
           .Case("tar_shards", [](SourceImport &self) { self.tarColumns(); })
           .Case("video_clips", [](SourceImport &self) { self.videoClips(); })
           .Case("external_source", [](SourceImport &self) { self.externalColumns(); })
+          .Case("concat", [](SourceImport &self) { self.concatTables(); })
           .Default([](SourceImport &self) { self.syntheticColumns(); });
   make(*this);
   if (columns.empty())
@@ -395,7 +479,7 @@ Val SourceImport::run() {
             "its columns follow by name and type, such as `data = bytes, label = i64`");
   // A session opens it with parameters as they stand, or numbers.
   for (mlir::Value arg : args)
-    if (!arg.getDefiningOp<pipe::ParamOp>())
+    if (!arg.getDefiningOp<pipe::ParamOp>() && !llvm::isa<pipe::TableType>(arg.getType()))
       in.settle(arg, "an argument of " + quote(name.text) + " that is computed");
   llvm::SmallVector<mlir::NamedAttribute> types;
   for (const Column &column : columns)

@@ -146,7 +146,13 @@ static penstock::pipe::SourceOp sourceOf(mlir::Value bytes) {
 /// Returns whether bytes are known to be those of a video.
 static bool isVideo(mlir::Value bytes) {
   auto source = sourceOf(bytes);
-  return source && source.getKind() == "video_clips";
+  const auto hasVideos = [](penstock::pipe::SourceOp op) { return op.getKind() == "video_clips"; };
+  if (!source || source.getKind() != "concat")
+    return source && hasVideos(source);
+  return llvm::all_of(source.getArgs(), [&](mlir::Value argument) {
+    auto part = argument.getDefiningOp<penstock::pipe::SourceOp>();
+    return !part || hasVideos(part);
+  });
 }
 
 /// Returns the place of the index that a table of videos keeps of their packets.

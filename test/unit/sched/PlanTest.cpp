@@ -95,6 +95,16 @@ void expectFindings(const std::vector<Fault> &faults, const std::function<Pipeli
   }
 }
 
+/// A further source with the columns of the first one, made of that part.
+plan::SourceT &concatOf(plan::PlanT &plan, int32_t part) {
+  plan::SourceT &source = Pipeline::add(plan.sources);
+  source.kind = "concat";
+  source.parts = {part};
+  for (const auto &column : plan.sources[0]->columns)
+    source.columns.push_back(std::make_unique<plan::ColumnT>(*column));
+  return source;
+}
+
 TEST(PlanCheck, EveryRuleHasItsMessage) {
   const std::vector<Fault> faults = {
       {"plan 0 has 4 slots", [](auto &p) { p.slots = 4; }},
@@ -117,6 +127,13 @@ TEST(PlanCheck, EveryRuleHasItsMessage) {
        }},
       {"parameter 0 is text in a slot", [](auto &p) { p.params[0]->slot = 9; }},
       {"source 0 has the parameter 4 of 1", [](auto &p) { p.sources[0]->arguments[0]->param = 4; }},
+      {"source 0 is made of 1 parts", [](auto &p) { p.sources[0]->parts = {0}; }},
+      {"source 1 has part 7", [](auto &p) { concatOf(p, 7); }},
+      {"source 1 has a part concat", [](auto &p) { concatOf(p, 1); }},
+      {"source 1 has a column more that its part 0 lacks",
+       [](auto &p) { concatOf(p, 0).columns.back()->name = "more"; }},
+      {"source 1 has a column data that is another one in its part 0",
+       [](auto &p) { concatOf(p, 0).columns[0]->type = DType::text; }},
       {"field 0 names slot 99 of 64", [](auto &p) { p.fields[0]->slot = 99; }},
       {"field 0 writes slot 2", [](auto &p) { p.fields[0]->slot = PST_ENTRY_POSITION; }},
       {"field 0 names column 7", [](auto &p) { p.fields[0]->column = 7; }},

@@ -83,6 +83,31 @@ TEST(Tables, RowsAtTheEndOfMemoryMayBeReadBeyond) {
   EXPECT_EQ(copied, 22); // 64 bytes are 21.3 rows of 3
 }
 
+TEST(Tables, WhatFollowsAPartIsNotBehindIt) {
+  MemoryTable table(100);
+  Pipeline pipeline = memoryPipeline();
+  plan::SourceT &whole = Pipeline::add(pipeline.plan.sources);
+  whole.kind = "concat";
+  whole.parts = {0, 0};
+  for (const auto &column : pipeline.plan.sources[0]->columns)
+    whole.columns.push_back(std::make_unique<plan::ColumnT>(*column));
+  auto plan = Plan::make(pipeline.plan);
+  ASSERT_TRUE(plan) << plan.error().message;
+  auto tables = Tables::open((*plan)->contents(), {}, table.options());
+  ASSERT_TRUE(tables) << tables.error().message;
+  ASSERT_EQ((*tables)->length(1), 200);
+  int64_t copied = 0;
+  for (int64_t row = 0; row < 200; ++row) {
+    Buffer scratch;
+    pst_tensor tensor{};
+    ASSERT_TRUE((*tables)->tensor(1, row, 1, scratch, tensor));
+    EXPECT_EQ(*static_cast<const uint8_t *>(tensor.data), uint8_t(row % 100 * 7));
+    copied += tensor.data == scratch.data();
+  }
+  EXPECT_EQ(copied, 2 * 22); // at the end of either
+  EXPECT_EQ((*tables)->name(1, 150), "row 150");
+}
+
 } // namespace
 
 } // namespace penstock::test
