@@ -63,6 +63,9 @@ struct Program {
   int64_t positions() const { return order->positions(); }
   /// Returns the positions in an epoch from its start, padding included.
   int64_t positionsPerEpoch() const;
+  /// Returns the end of an epoch as states count: in positions without padding, by length in
+  /// batches.
+  int64_t endOfEpoch() const { return byLength ? byLength->batches() : positions(); }
   /// Batches of this rank in an epoch that begins at `start` (a Cursor's position).
   int64_t batchesFrom(int64_t start) const {
     return byLength ? byLength->rounds(start, world)

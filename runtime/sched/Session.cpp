@@ -259,7 +259,8 @@ Result<BatchPtr> Session::Impl::deliver(Finished &&finished) {
     return Error{Code::Corrupt, failure};
   }
   last = {place.position, place.bad, {}};
-  place.position = end;
+  // A last batch that is not full ends where the epoch does, however many ranks go on from there.
+  place.position = made->callerOrders ? end : std::min(end, made->endOfEpoch());
   place.bad += bad;
   if (!place.asked.empty()) {
     last->asked = std::move(place.asked.front());
@@ -313,11 +314,11 @@ Status Session::restore(std::string_view text) {
   std::lock_guard guard(impl->lock);
   if (Status status = parsed->checkAgainst(impl->place, impl->program->tree().name); !status)
     return status;
-  if (!parsed->callerOrders && parsed->position > impl->program->positionsPerEpoch())
+  if (!parsed->callerOrders && parsed->position > impl->program->endOfEpoch())
     return Error{Code::InvalidArgument, "the state is at position " +
                                             std::to_string(parsed->position) +
                                             ", behind the end of an epoch of " +
-                                            std::to_string(impl->program->positionsPerEpoch())};
+                                            std::to_string(impl->program->endOfEpoch())};
   for (const std::vector<int64_t> &rows : parsed->asked)
     for (int64_t row : rows)
       if (row >= impl->tables->length(0) || int64_t(rows.size()) > impl->program->perRank)
@@ -392,10 +393,7 @@ int64_t Session::position(bool beforeLast) const {
   const SessionState place = beforeLast ? impl->placeBeforeLast() : impl->place;
   const auto &byLength = impl->program->byLength;
   return byLength ? byLength->samplesBefore(place.seed, place.epoch, place.position)
-         // A batch that is not full takes the place of one that is.
-         : impl->program->callerOrders
-             ? place.position
-             : std::min(place.position, impl->program->positionsPerEpoch());
+                  : place.position;
 }
 
 void Session::cancel() {

@@ -106,6 +106,31 @@ pipeline p(numbers: path, least: int = 90) {{
         self.table("state", text_of_state.replace("position=0", "position=60"))
         self.assertIn("behind the end of an epoch", self.run_tool(*run, "--epochs", "9", expect=1).stderr)
 
+    def test_a_state_at_the_end_of_an_epoch_is_one(self):
+        """Behind the last batch, full or not, of one rank or of several; a state of some ranks is one of others."""
+        path = self.table("v.csv", "v,l\n" + "".join(f"{i},{1 + i % 7}\n" for i in range(37)))
+        for batch in ("batch 5 per rank last keep", "batch 5 per rank last pad", "batch 5 per rank last drop",
+                      "batch <= 21 elements by row.l buckets 3 last keep", "batch <= 21 elements by row.l buckets 3 last drop"):
+            text = self.pipeline(f"pipeline p(list: path) {{ for row in csv(list, v = i64, l = i64) order shuffled {batch} {{ output v: i64[n] = row.v }} }}")
+            run = ["run", text, "--set", f"list={path}"]
+            for world in (1, 2, 3):
+                of = ["--world", world, "--rank", world - 1]
+                state = self.table("state", "")
+                os.remove(state)
+                batches = self.run_json(*run, *of)["batches"]
+                self.assertEqual(self.run_json(*run, *of, "--batches", batches, "--state", state)["batches"], batches)
+                with open(state) as file:
+                    of_the_end = file.read()
+                self.assertIn(" epoch=0 ", of_the_end)
+                for other in (1, 2, 3):
+                    went_on = self.table("other", of_the_end)
+                    of = ["--world", other, "--rank", other - 1]
+                    left = self.run_json(*run, *of, "--state", went_on, "--epochs", 2)
+                    with open(went_on) as file:
+                        self.assertIn(" epoch=2 position=0 ", file.read(), (batch, world, other))
+                    if other == world:
+                        self.assertEqual(left["batches"], batches, batch)
+
     def test_a_shuffled_choice(self):
         found = self.values("where row.value >= least order shuffled", 10)
         self.assertEqual(sorted(found), list(range(90, 100)))
