@@ -19,7 +19,7 @@ ROUNDS = int(os.environ.get("PENSTOCK_VIDEO_ROUNDS", 2))
 HEIGHT, WIDTH, FRAMES = 48, 64, 26
 KINDS = {name: starts.CODECS[codec] for name, codec in (
     ("h264.mp4", "h264"), ("h264-open.mkv", "h264-open"), ("h264-open.ts", "h264-open"), ("h264-refresh.mp4", "h264-refresh"),
-    ("h265.mkv", "h265"), ("h265-open.mp4", "h265-open"), ("mpeg2.ts", "mpeg2"), ("mpeg1.mpg", "mpeg1"),
+    ("h265.mkv", "h265"), ("h265-open.mp4", "h265-open"), ("mpeg2.ts", "mpeg2"), ("mpeg1.mpg", "mpeg1"), ("mpeg2.mpg", "mpeg2"),
     ("mpeg4.mp4", "mpeg4"), ("xvid.avi", "xvid"), ("h263p.avi", "h263p"), ("flv1.flv", "flv1"),
     ("wmv2.asf", "wmv2"), ("vp8.webm", "vp8"), ("vp9.webm", "vp9"), ("ffv1-3.nut", "ffv1-3"),
     ("mjpeg.avi", "mjpeg"), ("theora.ogv", "theora")) if codec not in clips.LEFT_OUT}
@@ -45,7 +45,7 @@ def harmed(data, how, rng):
 
 class Damage(video.VideoTest):
     remux_program = None
-    frames = {}
+    frames, counted = {}, 0
 
     @classmethod
     def setUpClass(cls):
@@ -94,7 +94,7 @@ class Damage(video.VideoTest):
     def check_file(self, path, rng):
         """(good, bad) frames."""
         try:
-            frames = self.decoder.ask("index", path)[0]
+            frames, *_, is_counted = self.decoder.ask("index", path)
         except ValueError:
             return 0, 0
         alone = [self.clip(path, i, 1, 1) for i in range(frames)]
@@ -102,6 +102,12 @@ class Damage(video.VideoTest):
         # Damaged times may number frames otherwise: then a frame is one of all. And where a damaged picture to which
         # no other refers takes another one's place in FFmpeg's decode, ours, which leaves it out, has the sound frame.
         anywhere = {frame for _, frame in given} | self.sound(path)
+        if is_counted and not clips.OTHER:  # without times: as they come out of FFmpeg's decoder, concealed ones, too
+            self.assertEqual(frames, len(given), path)
+            for i, frame in enumerate(alone):
+                if not isinstance(frame, str):
+                    self.assertEqual(frame[0], given[i][1], (path, i))
+            type(self).counted += 1
         for i, frame in enumerate(alone):
             if isinstance(frame, str):
                 self.assertRegex(frame, "^frame [0-9]+ (is damaged|depends on a damaged one|does not come out of the "
@@ -142,6 +148,43 @@ class Damage(video.VideoTest):
                 with self.subTest(name=name, seed=seed):
                     bad += self.check_file(path, random.Random(seed))[1]
             self.assertGreater(bad, 0, name)
+
+    def test_frames_without_times_keep_their_numbers(self):
+        """One bit of a program stream: times that do not fit, or a picture that is concealed."""
+        whole, path = os.path.join(self.folder, "mpeg2.mpg"), os.path.join(self.folder, "bit-mpeg2.mpg")
+        with open(whole, "rb") as file:
+            data = file.read()
+        before = self.counted
+        for turn in range(12 * ROUNDS):
+            rng = random.Random(turn)
+            damaged = bytearray(data)
+            damaged[rng.randrange(300, len(data))] ^= 1 << rng.randrange(8)
+            with open(path, "wb") as file:
+                file.write(damaged)
+            with self.subTest(turn=turn):
+                self.check_file(path, rng)
+        self.assertGreater(self.counted, before)
+
+    def test_a_refresh_heals_what_was_damaged_before_it(self):
+        """Not what is damaged while it goes on: behind damage that is seen, frames are undamaged or bad."""
+        whole, path = os.path.join(self.folder, "h264-refresh.mp4"), os.path.join(self.folder, "bit-refresh.mp4")
+        sound = [frame for _, frame in clips.whole(whole)]
+        with open(whole, "rb") as file:
+            data = file.read()
+        healed = 0
+        for turn in range(12 * ROUNDS):
+            rng = random.Random(turn)
+            damaged = bytearray(data)
+            damaged[rng.randrange(len(data) // 6, len(data) // 2)] ^= 1 << rng.randrange(8)  # of a picture
+            with open(path, "wb") as file:
+                file.write(damaged)
+            frames = [self.clip(path, i, 1, 1) for i in range(self.decoder.ask("index", path)[0])]
+            first = next((i for i, frame in enumerate(frames) if isinstance(frame, str)), len(frames))
+            for i, frame in enumerate(frames[first:], first):
+                if not isinstance(frame, str):
+                    self.assertEqual(frame[0], sound[i], (turn, i))
+                    healed += 1
+        self.assertGreater(healed, 0)
 
     def test_tails(self):
         """A file that is cut off has as many frames as FFmpeg finds in it."""

@@ -173,8 +173,9 @@ Status answer(RealFileSystem &files, VideoDecoder &decoder, Options &options,
   if (kind == "index") {
     pst_video_index head;
     std::memcpy(&head, file->index.data(), sizeof head);
-    std::printf("ok %lld %u %u %d %u\n", static_cast<long long>(info.frames), info.height,
-                info.width, info.orientation, head.packets);
+    std::printf("ok %lld %u %u %d %u %d\n", static_cast<long long>(info.frames), info.height,
+                info.width, info.orientation, head.packets,
+                (head.flags & PST_VIDEO_SEQUENTIAL) != 0);
     return {};
   }
   if (file->parts() && options.fetches)

@@ -2,6 +2,7 @@
 #include "runtime/media/video/ffmpeg/Decoder.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 extern "C" {
 #include <libavutil/pixdesc.h>
@@ -225,30 +226,41 @@ bool Decoder::decode(const Piece &piece, int64_t begin) {
 void Decoder::decodeAll() {
   codec = openCodec(*index.parameters, maxPixels, memory);
   forgetDamage();
-  int64_t number = 0, left = wanted.count(), recovery = 0;
-  auto receiveInOrder = [&](int64_t at) {
+  // Frames are told by the packets that they come of: what is refused here has a number all the
+  // same.
+  int64_t left = wanted.count(), recovery = 0;
+  std::unordered_map<int64_t, int64_t> came;
+  const auto check = [&](int64_t number, int64_t from) {
+    for (const Damage &one : damaged) // packets may hold parts of two frames
+      if (one.packet >= recovery && one.packet <= from + 1)
+        throw damage(number, one.packet >= from, one.why);
+  };
+  auto receiveAll = [&](int64_t at) {
     while (left > 0 && next(at)) {
       const int64_t from = std::clamp<int64_t>(frame->pts, 0, at);
       if (index.packets[size_t(from)].flags & Packet::Recovery)
-        recovery = from;
-      if (wanted.has(number)) {
-        for (const Damage &one : damaged) // packets may hold parts of two frames
-          if (one.packet >= recovery && one.packet <= from + 1)
-            throw damage(number, one.packet >= from, one.why);
-        give(*frame, number);
+        recovery = index.damageBegin(from);
+      const std::optional<int64_t> number = index.frameOf(from, came[from]++);
+      if (number && wanted.has(*number)) {
+        check(*number, from);
+        give(*frame, *number);
         --left;
       }
-      ++number;
     }
   };
   const int64_t count = int64_t(index.packets.size());
   for (int64_t i = 0; left > 0 && i < count; ++i) {
     send(i);
-    receiveInOrder(i);
+    receiveAll(i);
   }
   (void)avcodec_send_packet(codec.get(), nullptr);
-  receiveInOrder(count - 1);
+  receiveAll(count - 1);
   memory.check();
+  for (int64_t place = 0; place < wanted.count(); ++place)
+    if (!given[size_t(place)]) {
+      recovery = index.packetOf(wanted.number(place));
+      check(wanted.number(place), recovery);
+    }
 }
 
 void Decoder::run() {

@@ -15,7 +15,7 @@ namespace penstock::video {
 
 namespace {
 
-constexpr char magic[8] = {'P', 'S', 'T', 'K', 'V', 'I', 'D', '3'};
+constexpr char magic[8] = {'P', 'S', 'T', 'K', 'V', 'I', 'D', '4'};
 constexpr uint32_t maxPackets = 1u << 27;
 
 /// The numbers of the parameters that decoders look at.
@@ -60,6 +60,8 @@ uint8_t flagsOf(const AVPacket &packet, const Picture &picture) {
   put(picture.isRecovery, Packet::Recovery);
   put((packet.flags & AV_PKT_FLAG_CORRUPT) || picture.isDamaged, Packet::Damaged);
   put(picture.isSecondField, Packet::SecondField);
+  put(picture.isRefreshed, Packet::Refreshed);
+  put(picture.beginsRefresh, Packet::Refresh);
   return flags;
 }
 
@@ -263,26 +265,33 @@ void Index::findFrames(Input &input, const pst_video_limits &limits) {
   order(lost);
 }
 
-/// Frames without times are counted by decoding all of them.
+/// Frames without times are counted by decoding all of them, as FFmpeg's program does: a picture
+/// that is concealed there has a number, too.
 void Index::countFrames(Input &input, const pst_video_limits &limits) {
   Allowance allowance(limits);
-  CodecPtr codec = openCodec(*parameters, limits.pixels, allowance.memory);
+  CodecPtr codec = openCodec(*parameters, limits.pixels, allowance.memory, Damaged::Conceal);
   PacketPtr packet = newPacket();
   FramePtr frame = newFrame();
-  auto take = [&] {
-    while (avcodec_receive_frame(codec.get(), frame.get()) >= 0)
-      if (head.frames++ == 0) {
+  auto take = [&](int64_t at) {
+    while (avcodec_receive_frame(codec.get(), frame.get()) >= 0) {
+      if (shown.empty()) {
         head.width = uint32_t(frame->width);
         head.height = uint32_t(frame->height);
       }
+      shown.push_back(std::clamp<int64_t>(frame->pts, 0, at));
+    }
   };
-  while (input.next(*packet)) {
+  int64_t at = 0;
+  for (; input.next(*packet); ++at) {
+    packet->pts = at;
+    packet->dts = AV_NOPTS_VALUE;
     (void)avcodec_send_packet(codec.get(), packet.get());
-    take();
+    take(at);
   }
   (void)avcodec_send_packet(codec.get(), nullptr);
-  take();
+  take(at - 1);
   allowance.memory.check();
+  head.frames = int64_t(shown.size());
 }
 
 void Index::order(std::span<const int64_t> lost) {
@@ -303,6 +312,21 @@ std::optional<int64_t> Index::frameOf(int64_t packet) const {
   return numbers[size_t(packet)];
 }
 
+std::optional<int64_t> Index::frameOf(int64_t packet, int64_t nth) const {
+  const auto first = std::lower_bound(marks.begin(), marks.end(), std::pair(packet, int64_t(0)));
+  if (nth >= marks.end() - first || first[nth].first != packet)
+    return std::nullopt;
+  return first[nth].second;
+}
+
+int64_t Index::damageBegin(int64_t recovery) const {
+  int64_t at = recovery;
+  if (packets[size_t(recovery)].flags & Packet::Refreshed)
+    while (at > 0 && !(packets[size_t(at)].flags & Packet::Refresh))
+      --at;
+  return at;
+}
+
 int64_t Index::endOf(int64_t frame) const {
   const size_t next = size_t(packetOf(frame)) + 1;
   const bool hasMore = next < packets.size() && (packets[next].flags & Packet::SecondField);
@@ -319,7 +343,7 @@ int64_t Index::lastBefore(int64_t packet, uint8_t flag) const {
 bool Index::dependsOn(int64_t frame, int64_t packet) const {
   if (packet > endOf(frame))
     return false;
-  const int64_t from = lastBefore(packetOf(frame), Packet::Recovery);
+  const int64_t from = damageBegin(lastBefore(packetOf(frame), Packet::Recovery));
   // Pictures shown before a recovery point may refer to pictures before it.
   return packet == from ||
          (packet > from && packets[size_t(packet)].pts >= packets[size_t(from)].pts);
@@ -353,6 +377,8 @@ std::vector<uint8_t> Index::bytes() const {
   writer.put(int64_t(lost.size()));
   for (int64_t i : lost)
     writer.put(i);
+  for (size_t i = 0; isSequential() && i < shown.size(); ++i)
+    writer.put(shown[i] - (i ? shown[i - 1] : 0));
 
   pst_video_index sized = head;
   sized.size = sizeof head + writer.out.size();
@@ -364,7 +390,8 @@ std::vector<uint8_t> Index::bytes() const {
 
 uint64_t Index::memory() const {
   return sizeof *this + packets.size() * sizeof(Packet) + shown.size() * sizeof(int64_t) +
-         numbers.size() * sizeof(int32_t) + broken.size() * sizeof(int64_t);
+         numbers.size() * sizeof(int32_t) + broken.size() * sizeof(int64_t) +
+         marks.size() * sizeof marks[0];
 }
 
 Index Index::parse(std::span<const uint8_t> bytes) {
@@ -406,9 +433,20 @@ Index Index::parse(std::span<const uint8_t> bytes) {
   std::vector<int64_t> lost;
   for (int64_t count = reader.get(); count > 0; --count)
     lost.push_back(reader.get());
-  if (index.isSequential())
-    return index;
   const int64_t frames = head.frames;
+  if (index.isSequential()) {
+    if (uint64_t(frames) > bytes.size())
+      Reader::fail();
+    for (int64_t i = 0, from = 0; i < frames; ++i) {
+      from = sum(from, reader.get());
+      if (from < 0 || from >= int64_t(index.packets.size()))
+        Reader::fail();
+      index.shown.push_back(from);
+      index.marks.emplace_back(from, i);
+    }
+    std::sort(index.marks.begin(), index.marks.end());
+    return index;
+  }
   index.order(lost);
   if (index.head.frames != frames)
     Reader::fail();

@@ -20,6 +20,8 @@ struct Packet {
     Recovery = 8,     ///< no frame shown from here on refers to one before
     Damaged = 16,     ///< not whole, or packets before it are lost
     SecondField = 32, ///< belongs to the frame of the packet before
+    Refreshed = 64,   ///< with Recovery: by an intra refresh, ...
+    Refresh = 128,    ///< ... which begins here: what is damaged since then may be seen behind it
   };
   int64_t pts = 0;
   int64_t offset = 0; ///< of its bytes in the file; Index::isDirect only
@@ -41,12 +43,18 @@ public:
   bool isDirect() const { return head.flags & PST_VIDEO_DIRECT; }
   bool isSequential() const { return head.flags & PST_VIDEO_SEQUENTIAL; }
   int64_t frames() const { return head.frames; }
-  /// Returns the number of the packet that holds a frame. The index must not be sequential.
+  /// Returns the number of the packet that holds a frame.
   int64_t packetOf(int64_t frame) const { return shown[size_t(frame)]; }
   /// Returns the packet that completes the frame.
   int64_t endOf(int64_t frame) const;
   /// Returns the frame that a packet holds. The index must not be sequential.
   std::optional<int64_t> frameOf(int64_t packet) const;
+  /// Returns the frame of a sequential index that comes out of a decoder as the `nth` with the mark
+  /// of that packet; packets may have several.
+  std::optional<int64_t> frameOf(int64_t packet, int64_t nth) const;
+  /// Returns the packet from which damage may still be seen in frames behind a packet that is
+  /// Recovery.
+  int64_t damageBegin(int64_t recovery) const;
   /// Returns the packet at which decoding begins for a packet's frame: always the same, so that
   /// frames do not depend on the other wanted ones.
   int64_t startFor(int64_t packet) const { return lastBefore(packet, Packet::Start); }
@@ -69,8 +77,9 @@ private:
   void order(std::span<const int64_t> lost);
   int64_t lastBefore(int64_t packet, uint8_t flag) const;
 
-  std::vector<int64_t> shown;   ///< packets in the order in which they are shown
-  std::vector<int32_t> numbers; ///< of frames, by packet; -1: shows none
+  std::vector<int64_t> shown; ///< packets in the order in which they, or their frames, are shown
+  std::vector<std::pair<int64_t, int64_t>> marks; ///< of a sequential index: packet, frame
+  std::vector<int32_t> numbers;                   ///< of frames, by packet; -1: shows none
   std::vector<int64_t> broken;
   bool leavesOut = false;
 };

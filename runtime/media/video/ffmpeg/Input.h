@@ -98,8 +98,15 @@ private:
 CodecPtr newCodec(const AVCodecParameters &parameters);
 void open(AVCodecContext &context);
 
+/// What a decoder does with a damaged picture, where it has the choice.
+enum class Damaged {
+  Refuse, ///< and say so
+  Conceal ///< as FFmpeg's own program does, which counts it as a frame
+};
+
 /// Opens a decoder for a video stream, on the calling thread alone. `memory` must outlive it.
 /// Throws Failure.
-CodecPtr openCodec(const AVCodecParameters &parameters, uint64_t maxPixels, FrameMemory &memory);
+CodecPtr openCodec(const AVCodecParameters &parameters, uint64_t maxPixels, FrameMemory &memory,
+                   Damaged pictures = Damaged::Refuse);
 
 } // namespace penstock::video

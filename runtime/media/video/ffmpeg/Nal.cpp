@@ -303,10 +303,12 @@ private:
       picture.isDamaged =
           picture.isOdd && step > 1 && now.frameNumber > 1 && !now.sequence.mayHaveGaps;
     }
-    if (now.recovery)
+    if (now.recovery) {
       recoversAt = (now.frameNumber + now.recovery->frames) & mask;
+      picture.beginsRefresh = true;
+    }
     if (recoversAt && now.isReference && now.frameNumber == *recoversAt && !now.recovery) {
-      picture.isRecovery = true; // an intra refresh is through
+      picture.isRecovery = picture.isRefreshed = true; // an intra refresh is through
       recoversAt.reset();
     }
     if (now.isReference) {

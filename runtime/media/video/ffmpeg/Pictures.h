@@ -20,6 +20,10 @@ struct Picture {
   bool isStart = false;
   /// No picture that is shown from here on refers to one before.
   bool isRecovery = false;
+  /// With isRecovery: by an intra refresh, which took several pictures.
+  bool isRefreshed = false;
+  /// An intra refresh begins: pictures behind its end refer to none before this one.
+  bool beginsRefresh = false;
   /// The other half of the frame that the packet before has begun.
   bool isSecondField = false;
   /// The packet before is one field of a frame, and this one is not the other.
