@@ -70,14 +70,16 @@ void getLayout(Reader &reader, AVCodecParameters &p) {
 #endif
 }
 
-CodecPtr soundCodec(const AVCodecParameters &parameters) {
+CodecPtr soundCodec(const AVCodecParameters &parameters, Damaged packets) {
   CodecPtr context = newCodec(parameters);
   context->flags2 |=
       AV_CODEC_FLAG2_SKIP_MANUAL; // the index knows the samples that are no part of the sound
   context->max_samples = maxDecoded;
-  context->err_recognition |= AV_EF_EXPLODE;
+  if (packets == Damaged::Refuse)
+    context->err_recognition |= AV_EF_EXPLODE;
   // Encoders of MP3 have written wrong ones; of Layer I FFmpeg finds those of ISO's streams wrong.
-  if (parameters.codec_id != AV_CODEC_ID_MP3 && parameters.codec_id != AV_CODEC_ID_MP1)
+  if (packets == Damaged::Refuse && parameters.codec_id != AV_CODEC_ID_MP3 &&
+      parameters.codec_id != AV_CODEC_ID_MP1)
     context->err_recognition |= AV_EF_CRCCHECK;
   open(*context);
   return context;
@@ -304,7 +306,7 @@ bool isError(int code) { return code < 0 && code != AVERROR(EAGAIN) && code != A
 } // namespace
 
 uint32_t soundLibrary() {
-  constexpr uint32_t rules = 3; // of what is damaged; raised where kept indices say otherwise
+  constexpr uint32_t rules = 4; // of what is damaged; raised where kept indices say otherwise
   return (avcodec_version() + rules) * 31u ^ uint32_t(av_get_cpu_flags());
 }
 
@@ -332,6 +334,21 @@ void SoundIndex::settle() {
 }
 
 SoundIndex SoundIndex::make(const pst_video_bytes &file) {
+  SoundIndex index = decodeAll(file, Damaged::Refuse);
+  const auto isDamaged = [](const SoundPacket &one) { return one.isDamaged; };
+  if (std::any_of(index.packets.begin(), index.packets.end(), isDamaged)) {
+    // Samples have the places that they have in FFmpeg's whole decode, which conceals damage.
+    SoundIndex concealed = decodeAll(file, Damaged::Conceal);
+    if (concealed.packets.size() != index.packets.size())
+      throw Failure{PST_VIDEO_CORRUPT, "the file gives other packets when it is read again"};
+    for (size_t i = 0; i < index.packets.size(); ++i)
+      concealed.packets[i].isDamaged |= index.packets[i].isDamaged;
+    return concealed;
+  }
+  return index;
+}
+
+SoundIndex SoundIndex::decodeAll(const pst_video_bytes &file, Damaged damaged) {
   SoundIndex index;
   Input input(file, AVMEDIA_TYPE_AUDIO);
   std::memcpy(index.head.magic, magic, sizeof magic);
@@ -343,7 +360,7 @@ SoundIndex SoundIndex::make(const pst_video_bytes &file) {
   if (avcodec_parameters_copy(index.parameters.get(), input.chosen().codecpar) < 0)
     throw std::bad_alloc();
   const AVCodecID codecId = index.parameters->codec_id;
-  CodecPtr codec = soundCodec(*index.parameters);
+  CodecPtr codec = soundCodec(*index.parameters, damaged);
   const NoiseState noise(*codec);
   PacketPtr packet = newPacket();
   FramePtr frame = newFrame();
@@ -648,6 +665,9 @@ public:
     if (begin == end)
       return;
     int64_t start = sound.startFor(begin);
+    for (int64_t i = std::max<int64_t>(begin - 1, 0); i < end; ++i)
+      if (index.packets[size_t(i)].isDamaged)
+        refuse(std::min(start, i), i);
     while (!decode(start, begin, end, first, count)) {
       if (start == 0)
         throw Failure{PST_VIDEO_CORRUPT, "its packets give other samples than when the file was "
@@ -661,19 +681,31 @@ public:
   }
 
 private:
+  /// Says why a packet is damaged.
+  [[noreturn]] void refuse(int64_t start, int64_t damaged) {
+    codec = soundCodec(*index.parameters, Damaged::Refuse);
+    for (int64_t i = start; i <= damaged; ++i) {
+      (void)send(i, index.packets[size_t(i)]);
+      if (i < damaged)
+        (void)reported(); // of others
+      while (avcodec_receive_frame(codec.get(), frame.get()) >= 0) {
+      }
+    }
+    throw Failure{PST_VIDEO_CORRUPT, "packet " + std::to_string(damaged) +
+                                         " of the sound, behind sample " +
+                                         std::to_string(index.packets[size_t(damaged)].first) +
+                                         ", is damaged" + reported()};
+  }
+
   /// False where what comes is not what came when all was decoded.
   bool decode(int64_t start, int64_t begin, int64_t end, int64_t first, int64_t count) {
-    codec = soundCodec(*index.parameters);
+    codec = soundCodec(*index.parameters, Damaged::Conceal); // the index knows what is damaged
     if (start > 0)
       NoiseState(*codec).set(index.packets[size_t(start)].noise);
     for (int64_t i = start; i < end; ++i) {
       const SoundPacket &one = index.packets[size_t(i)];
       const bool isWanted = i >= begin;
       const int sent = send(i, one);
-      if (one.isDamaged && i + 1 >= begin)
-        throw Failure{PST_VIDEO_CORRUPT,
-                      "packet " + std::to_string(i) + " of the sound, behind sample " +
-                          std::to_string(one.first) + ", is damaged" + reported()};
       if (isError(sent) && isWanted)
         return false;
       uint32_t sum = 0, decoded = 0;

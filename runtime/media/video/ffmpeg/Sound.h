@@ -55,6 +55,7 @@ public:
   std::vector<pst_video_part> pieces; ///< where packets are direct
 
 private:
+  static SoundIndex decodeAll(const pst_video_bytes &file, Damaged damaged);
   void addPieces(SoundPacket &packet, std::vector<pst_video_part> &&found);
   void settle();
 };
