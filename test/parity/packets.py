@@ -38,7 +38,7 @@ CODECS = {
     "aac": (["-c:a", "aac", "-b:a", "96k", "-aac_pns", 0], ["aac", "mp4", "mkv", "flv", "ts"], (1, 2, 6)),
     "aac-noise": (["-c:a", "aac", "-b:a", "48k"], ["aac", "mp4"], (1, 2)),
     "vorbis": (["-c:a", "libvorbis", "-q:a", 4], ["ogg", "webm", "mkv"], (1, 2, 6)),
-    "opus": (["-c:a", "libopus", "-b:a", "48k"], ["ogg", "webm", "mkv", "mp4"], (1, 2, 6)),
+    "opus": (["-c:a", "libopus", "-b:a", "48k"], ["ogg", "webm", "mkv", "mp4", "caf"], (1, 2, 6)),
     "opus-speech": (["-c:a", "libopus", "-b:a", "12k", "-application", "voip", "-frame_duration", 60], ["ogg"], (1,)),
     "flac": (["-c:a", "flac", "-strict", -2], ["ogg", "mkv", "mp4"], (2,)),
     "wavpack": (["-c:a", "wavpack"], ["wv", "mkv"], (1, 2)),

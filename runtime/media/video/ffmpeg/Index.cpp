@@ -139,12 +139,13 @@ bool isPlain(const AVPacket &packet) {
 }
 
 void setExtraData(AVCodecParameters &parameters, std::span<const uint8_t> extra) {
+  if (extra.empty())
+    return; // none is not the same as an empty one, which Opus' decoder refuses
   parameters.extradata =
       static_cast<uint8_t *>(av_mallocz(extra.size() + AV_INPUT_BUFFER_PADDING_SIZE));
   if (!parameters.extradata)
     throw std::bad_alloc();
-  if (!extra.empty())
-    std::memcpy(parameters.extradata, extra.data(), extra.size());
+  std::memcpy(parameters.extradata, extra.data(), extra.size());
   parameters.extradata_size = int(extra.size());
 }
 
