@@ -21,7 +21,7 @@ KINDS = {name: starts.CODECS[codec] for name, codec in (
     ("h264.mp4", "h264"), ("h264-open.mkv", "h264-open"), ("h264-open.ts", "h264-open"), ("h264-refresh.mp4", "h264-refresh"),
     ("h265.mkv", "h265"), ("h265-open.mp4", "h265-open"), ("mpeg2.ts", "mpeg2"), ("mpeg1.mpg", "mpeg1"), ("mpeg2.mpg", "mpeg2"),
     ("mpeg4.mp4", "mpeg4"), ("xvid.avi", "xvid"), ("h263p.avi", "h263p"), ("flv1.flv", "flv1"),
-    ("wmv2.asf", "wmv2"), ("vp8.webm", "vp8"), ("vp9.webm", "vp9"), ("ffv1-3.nut", "ffv1-3"),
+    ("wmv2.asf", "wmv2"), ("vp8.webm", "vp8"), ("vp9.webm", "vp9"), ("ffv1-3.nut", "ffv1-3"), ("ffv1.mkv", "ffv1"), ("huffyuv.avi", "huffyuv"),
     ("mjpeg.avi", "mjpeg"), ("theora.ogv", "theora")) if codec not in clips.LEFT_OUT}
 
 

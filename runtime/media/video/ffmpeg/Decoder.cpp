@@ -163,7 +163,8 @@ bool Decoder::next(int64_t at) {
       noteDamage(at);
       continue;
     }
-    if (code >= 0 && ((frame->flags & AV_FRAME_FLAG_CORRUPT) || frame->decode_error_flags))
+    if (code >= 0 && ((frame->flags & AV_FRAME_FLAG_CORRUPT) || frame->decode_error_flags ||
+                      hasUnwritten(*codec, *frame)))
       noteDamage(frame->pts);
     return code >= 0;
   }

@@ -4,12 +4,14 @@
 #include "runtime/media/video/ffmpeg/Reports.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstring>
 #include <new>
 
 extern "C" {
 #include <libavutil/imgutils.h>
+#include <libavutil/pixdesc.h>
 }
 
 namespace penstock::video {
@@ -186,18 +188,62 @@ bool Input::next(AVPacket &packet) {
   }
 }
 
+constexpr int blankBytes = 16; // which are enough to be no picture's
+
+/// What stands in a picture's memory before it is decoded: no picture's rows begin like it.
+static const std::array<uint8_t, 4096> &blank() {
+  static const auto bytes = [] {
+    std::array<uint8_t, 4096> made{};
+    uint32_t state = 1;
+    for (uint8_t &byte : made)
+      byte = uint8_t((state = state * 1664525u + 1013904223u) >> 24);
+    return made;
+  }();
+  return bytes;
+}
+
+/// Whether decoders write all of a picture, unless it is damaged.
+static bool writesAll(const AVCodecContext &codec) {
+  const AVCodecDescriptor *known = codec.codec_descriptor;
+  return known && (known->props & AV_CODEC_PROP_INTRA_ONLY || known->id == AV_CODEC_ID_FFV1);
+}
+
+bool hasUnwritten(const AVCodecContext &codec, const AVFrame &frame) {
+  if (!writesAll(codec))
+    return false;
+  const std::array<uint8_t, 4096> &wanted = blank();
+  const AVPixFmtDescriptor *format = av_pix_fmt_desc_get(AVPixelFormat(frame.format));
+  for (int plane = 0; format && plane < av_pix_fmt_count_planes(AVPixelFormat(frame.format));
+       ++plane) {
+    const AVBufferRef *buffer = av_frame_get_plane_buffer(const_cast<AVFrame *>(&frame), plane);
+    const int width = av_image_get_linesize(AVPixelFormat(frame.format), frame.width, plane);
+    if (!buffer || width < blankBytes)
+      continue;
+    const bool isChroma = (plane == 1 || plane == 2) && !(format->flags & AV_PIX_FMT_FLAG_RGB);
+    const int rows = isChroma ? AV_CEIL_RSHIFT(frame.height, format->log2_chroma_h) : frame.height;
+    for (int row = 0; row < rows; ++row) {
+      const uint8_t *at = frame.data[plane] + ptrdiff_t(row) * frame.linesize[plane];
+      const size_t place = size_t(at - buffer->data) % wanted.size();
+      if (place <= wanted.size() - blankBytes &&
+          std::memcmp(at, wanted.data() + place, blankBytes) == 0)
+        return true;
+    }
+  }
+  return false;
+}
+
 int FrameMemory::allocate(AVCodecContext *codec, AVFrame *frame, int flags) {
   const int code = avcodec_default_get_buffer2(codec, frame, flags);
   if (code < 0)
     return code;
   auto &self = *static_cast<FrameMemory *>(codec->opaque);
   ++self.count;
-  // A damaged intra picture may leave parts unwritten: they must not show another picture.
-  const AVCodecDescriptor *known = codec->codec_descriptor;
-  if (known && (known->props & AV_CODEC_PROP_INTRA_ONLY || known->id == AV_CODEC_ID_FFV1))
+  // A damaged picture may leave parts unwritten: they must not show another picture.
+  if (writesAll(*codec))
     for (const AVBufferRef *buffer : frame->buf)
-      if (buffer)
-        std::memset(buffer->data, 0, size_t(buffer->size));
+      for (size_t at = 0; buffer && at < size_t(buffer->size); at += blank().size())
+        std::memcpy(buffer->data + at, blank().data(),
+                    std::min(blank().size(), size_t(buffer->size) - at));
   for (const AVBufferRef *buffer : frame->buf) {
     if (!buffer ||
         std::find(self.known.begin(), self.known.end(), buffer->data) != self.known.end())

@@ -94,6 +94,10 @@ private:
   bool refused = false;
 };
 
+/// Returns whether rows of a picture are as they were before it was decoded: it is damaged, and
+/// some decoders say so nowhere else.
+bool hasUnwritten(const AVCodecContext &codec, const AVFrame &frame);
+
 /// Makes a decoder, to be opened, which reports nothing. Throws Failure if there is none.
 CodecPtr newCodec(const AVCodecParameters &parameters);
 void open(AVCodecContext &context);
