@@ -124,6 +124,9 @@ class Ops(unittest.TestCase):
         self.assertTrue(numpy.allclose(ops.std(FLOATS, ("c", "w"), correction=1), FLOATS.std((1, 2), ddof=1), rtol=1e-6))
         self.assertTrue(numpy.allclose(ops.norm(POINTS, "xyz", axes="k xyz"), numpy.linalg.norm(POINTS, axis=1), rtol=1e-6))
         self.assertEqual(ops.mean(WAVE, "t"), ops.mean(WAVE, ["t"]))
+        kept = numpy.exp(FLOATS) / numpy.exp(FLOATS).sum((0, 2), keepdims=True)  # goes over axes, and keeps them
+        numpy.testing.assert_allclose(ops.softmax(FLOATS, ["h", "c"]), kept, rtol=1e-5)
+        numpy.testing.assert_allclose(ops.softmax(FLOATS, "w").sum(1), 1, rtol=1e-5)
         with self.assertRaisesRegex(penstock.CompileError, "over axis `width`, which its input does not have"):
             ops.mean(IMAGE, "width")
         with self.assertRaisesRegex(TypeError, r"mean takes other arguments:\nmean\(x: f64\[\], a: axes\)"):

@@ -321,9 +321,12 @@ def _run(name: str, signature: _Signature, bound: dict[str, Any], unnamed: int, 
     try:
         compiled = program()
     except CompileError as error:
-        if not (bounds := _bounds(error)):
+        bounds = _bounds(error)
+        if not bounds and not (text.reduced and "leaves out axis" in str(error)):
             raise
-        text.bounds = bounds
+        text.bounds = bounds or text.bounds
+        if not bounds: # as of softmax, which goes over axes and keeps them
+            text.reduced.clear()
         compiled = program()
     with Loader(compiled, columns=text.columns, seed=key, threads=1, samples_only=True) as loader:
         sample = loader.sample(0)
