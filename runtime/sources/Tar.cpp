@@ -177,7 +177,9 @@ Result<bool> TarReader::next(TarMember &member) {
     const uint64_t offset = at + tarBlock;
     const std::string name = longName.empty() ? header.name() : longName;
     const bool isFile = kind == '0' || kind == '\0' || kind == '7';
-    const bool hasContents = isFile || isExtended || kind == 'S';
+    // A folder, a device, a pipe, the label of a volume, what a folder held at a full backup.
+    const bool isNoFile = std::string_view("3456VD").find(kind) != std::string_view::npos;
+    const bool hasContents = isFile || isExtended || kind == 'S' || kind == 'D';
     if (hasContents && (offset > fileSize || size > fileSize - offset))
       return Error{Code::Truncated, "truncated tar file: `" + name + "` has " +
                                         std::to_string(size) + " bytes from byte " +
@@ -201,11 +203,14 @@ Result<bool> TarReader::next(TarMember &member) {
                    "`" + name +
                        "` is a link, which is not read; tar "
                        "--dereference --hard-dereference stores what it leads to"};
-    } else if (kind == '5') {
+    } else if (isNoFile) {
       longName.clear();
       hasLongSize = false;
     } else if (!isExtended) {
-      return Error{Code::Unsupported, "`" + name + "` is a member of an unknown kind"};
+      return Error{Code::Unsupported,
+                   "`" + name + "` is a member of kind " + std::to_string(uint8_t(kind)) +
+                       (kind > ' ' && kind <= '~' ? std::string(" `") + kind + "`" : "") +
+                       ", which is not read; a tar file of files alone has none"};
     }
     at = behind;
   }

@@ -104,7 +104,12 @@ TEST(Tar, RefusesByName) {
   EXPECT_EQ(list(member("a", "", 'S') + end), "`a` is sparse, which is not read");
   EXPECT_EQ(list(member("pax", record("GNU.sparse.major=1"), 'x') + member("a", "") + end),
             "a tar file with sparse members is not read");
-  EXPECT_EQ(list(member("a", "", '3') + end), "`a` is a member of an unknown kind");
+  EXPECT_EQ(
+      list(member("a", "", 'M') + end),
+      "`a` is a member of kind 77 `M`, which is not read; a tar file of files alone has none");
+  for (const char kind : {'3', '4', '5', '6', 'V'}) // which are no files
+    EXPECT_EQ(list(member("a", "", kind) + member("b", "x") + end), "b=x") << kind;
+  EXPECT_EQ(list(member("a/", "Yb", 'D') + member("b", "x") + end), "b=x");
   EXPECT_EQ(list(std::string("\x1F\x8B\x08", 3) + end),
             "tar files compressed with gzip are not read: they have no random access");
   EXPECT_EQ(list("\x28\xB5\x2F\xFD" + end),
