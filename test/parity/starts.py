@@ -121,6 +121,12 @@ class Starts(video.VideoTest):
                         self.assertLess(fewest, FRAMES, "a seek leaves packets out")
         self.assertEqual(seen, set(CODECS) - clips.LEFT_OUT)
 
+    @unittest.skipIf("vc2" in clips.LEFT_OUT, "is not encoded here")
+    def test_a_last_packet_that_only_ends_the_sequence(self):
+        path = clips.encode(os.path.join(self.folder, "ended.ts"), *CODECS["vc2"], frames=FRAMES, height=HEIGHT, width=WIDTH)
+        self.assertEqual(self.decoder.ask("index", path)[4], FRAMES + 1)
+        self.assertIsNotNone(self.check_clips(path, "vc2"))
+
     def test_fields_in_packets_of_their_own(self):
         """Interlaced H.264 as AVCHD cameras write it: a frame is two packets, each with a time."""
         for turn, more in enumerate(({}, {"bottom_first": True}, {"second": "I"}, {"group": 18}, {"same_times": True})):

@@ -211,7 +211,8 @@ bool Decoder::decode(const Piece &piece, int64_t begin) {
     const bool isSecond = index.packets[size_t(i)].flags & Packet::SecondField;
     const std::optional<int64_t> number = index.frameOf(i - isSecond);
     const bool isWanted = number && wanted.has(*number);
-    codec->skip_frame = isWanted || !index.mayLeaveOut() ? AVDISCARD_DEFAULT : AVDISCARD_NONREF;
+    const bool isNeeded = isWanted || (index.packets[size_t(i)].flags & Packet::Referenced);
+    codec->skip_frame = isNeeded || !index.mayLeaveOut() ? AVDISCARD_DEFAULT : AVDISCARD_NONREF;
     send(i);
     receive(i);
   }

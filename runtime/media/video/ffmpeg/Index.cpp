@@ -51,15 +51,16 @@ bool mayShow(const Packet &packet) {
   return !(packet.flags & (Packet::Discard | Packet::SecondField));
 }
 
-uint8_t flagsOf(const AVPacket &packet, const Picture &picture) {
-  uint8_t flags = 0;
-  auto put = [&](bool is, uint8_t flag) { flags |= is ? flag : 0; };
+uint16_t flagsOf(const AVPacket &packet, const Picture &picture) {
+  uint16_t flags = 0;
+  auto put = [&](bool is, uint16_t flag) { flags |= is ? flag : 0; };
   put(packet.flags & AV_PKT_FLAG_KEY, Packet::Key);
   put(packet.flags & AV_PKT_FLAG_DISCARD, Packet::Discard);
   put(picture.isStart, Packet::Start);
   put(picture.isRecovery, Packet::Recovery);
   put((packet.flags & AV_PKT_FLAG_CORRUPT) || picture.isDamaged, Packet::Damaged);
   put(picture.isSecondField, Packet::SecondField);
+  put(picture.isReferenced, Packet::Referenced);
   put(picture.isRefreshed, Packet::Refreshed);
   put(picture.beginsRefresh, Packet::Refresh);
   return flags;
@@ -169,7 +170,7 @@ Index Index::make(const pst_video_bytes &file, const pst_video_limits &limits) {
   if (index.isSequential())
     index.countFrames(again, limits);
   else
-    index.findFrames(again, limits);
+    index.findFrames(again, file, limits);
   if (index.head.frames == 0)
     throw Failure{PST_VIDEO_CORRUPT, "no frame of the video can be decoded"};
   return index;
@@ -219,12 +220,12 @@ void Index::readPackets(Input &input, const pst_video_bytes &file) {
     head.flags |= PST_VIDEO_SEQUENTIAL;
   if (needsAll)
     for (Packet &one : packets)
-      one.flags &= uint8_t(~Packet::Start);
+      one.flags &= uint16_t(~Packet::Start);
 }
 
 /// Frames by time. What is shown before the first key frame may need packets
 /// that the file does not have: whether a decoder gives it is tried.
-void Index::findFrames(Input &input, const pst_video_limits &limits) {
+void Index::findFrames(Input &input, const pst_video_bytes &file, const pst_video_limits &limits) {
   Allowance allowance(limits);
   CodecPtr codec = openCodec(*parameters, limits.pixels, allowance.memory);
   PacketPtr packet = newPacket();
@@ -264,6 +265,42 @@ void Index::findFrames(Input &input, const pst_video_limits &limits) {
       lost.push_back(i);
   }
   order(lost);
+  const int64_t last = int64_t(packets.size()) - 1;
+  constexpr int64_t noPicture = 16; // bytes: perhaps a word that the sequence ends
+  const bool isDoubtful =
+      (packets[size_t(last)].flags & Packet::Damaged) || packets[size_t(last)].size < noPicture;
+  if (isDoubtful && frameOf(last) && !comesOut(last, file, limits)) {
+    lost.push_back(last);
+    order(lost);
+  }
+}
+
+/// Returns whether FFmpeg's program has a frame of a packet: of the last one of a file it may have
+/// none.
+bool Index::comesOut(int64_t wanted, const pst_video_bytes &file,
+                     const pst_video_limits &limits) const {
+  Allowance allowance(limits);
+  CodecPtr codec = openCodec(*parameters, limits.pixels, allowance.memory, Damaged::Conceal);
+  Input input(file, AVMEDIA_TYPE_VIDEO);
+  PacketPtr packet = newPacket();
+  FramePtr frame = newFrame();
+  bool found = false;
+  const auto take = [&] {
+    while (avcodec_receive_frame(codec.get(), frame.get()) >= 0)
+      found |= frame->pts == wanted;
+  };
+  const int64_t begin = startFor(wanted);
+  for (int64_t at = 0; at <= wanted && input.next(*packet); ++at) {
+    if (at < begin)
+      continue;
+    packet->pts = at;
+    (void)avcodec_send_packet(codec.get(), packet.get());
+    take();
+  }
+  (void)avcodec_send_packet(codec.get(), nullptr);
+  take();
+  allowance.memory.check();
+  return found;
 }
 
 /// Frames without times are counted by decoding all of them, as FFmpeg's program does: a picture
@@ -296,6 +333,7 @@ void Index::countFrames(Input &input, const pst_video_limits &limits) {
 }
 
 void Index::order(std::span<const int64_t> lost) {
+  shown.clear();
   for (int64_t i = 0; i < int64_t(packets.size()); ++i)
     if (mayShow(packets[size_t(i)]) && !std::binary_search(lost.begin(), lost.end(), i))
       shown.push_back(i);
@@ -334,7 +372,7 @@ int64_t Index::endOf(int64_t frame) const {
   return packetOf(frame) + hasMore;
 }
 
-int64_t Index::lastBefore(int64_t packet, uint8_t flag) const {
+int64_t Index::lastBefore(int64_t packet, uint16_t flag) const {
   for (int64_t i = packet; i > 0; --i)
     if ((packets[size_t(i)].flags & flag) && packets[size_t(i)].pts <= packets[size_t(packet)].pts)
       return i;
@@ -419,7 +457,7 @@ Index Index::parse(std::span<const uint8_t> bytes) {
   Packet last;
   for (uint32_t i = 0; i < head.packets; ++i) {
     Packet packet;
-    packet.flags = uint8_t(reader.get());
+    packet.flags = uint16_t(reader.get());
     packet.size = reader.get();
     packet.pts = index.isSequential() ? 0 : sum(last.pts, reader.get());
     packet.offset = index.isDirect() ? sum(sum(last.offset, last.size), reader.get()) : -1;

@@ -13,7 +13,7 @@
 namespace penstock::video {
 
 struct Packet {
-  enum : uint8_t {
+  enum : uint16_t {
     Key = 1,          ///< marked as one by the container: decoders are told
     Discard = 2,      ///< outside the edit list: decoded, not shown
     Start = 4,        ///< decoders may begin here: Picture::isStart
@@ -22,11 +22,12 @@ struct Packet {
     SecondField = 32, ///< belongs to the frame of the packet before
     Refreshed = 64,   ///< with Recovery: by an intra refresh, ...
     Refresh = 128,    ///< ... which begins here: what is damaged since then may be seen behind it
+    Referenced = 256, ///< others refer to it, as its header says
   };
   int64_t pts = 0;
   int64_t offset = 0; ///< of its bytes in the file; Index::isDirect only
   int64_t size = 0;
-  uint8_t flags = 0;
+  uint16_t flags = 0;
 };
 
 /// docs/rationale/video.md has the reasons.
@@ -72,10 +73,11 @@ public:
 
 private:
   void readPackets(Input &input, const pst_video_bytes &file);
-  void findFrames(Input &input, const pst_video_limits &limits);
+  void findFrames(Input &input, const pst_video_bytes &file, const pst_video_limits &limits);
+  bool comesOut(int64_t wanted, const pst_video_bytes &file, const pst_video_limits &limits) const;
   void countFrames(Input &input, const pst_video_limits &limits);
   void order(std::span<const int64_t> lost);
-  int64_t lastBefore(int64_t packet, uint8_t flag) const;
+  int64_t lastBefore(int64_t packet, uint16_t flag) const;
 
   std::vector<int64_t> shown; ///< packets in the order in which they, or their frames, are shown
   std::vector<std::pair<int64_t, int64_t>> marks; ///< of a sequential index: packet, frame

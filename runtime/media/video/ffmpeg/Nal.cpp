@@ -274,6 +274,7 @@ private:
                             now.frameNumber == frameNumber;
     picture.isBehindHalf = field && !picture.isSecondField;
     field = isSingle && !picture.isSecondField ? std::optional(now.structure) : std::nullopt;
+    picture.isReferenced = now.isReference;
     if (!now.isParsed) {
       picture.isOdd = true;
       return picture;
@@ -353,6 +354,7 @@ public:
         highest = layer;
         picture.isOdd |= hasUnreferenced;
       }
+      picture.isReferenced |= type < 32 && (type >= 16 || type % 2 == 1);
       if (type < 16 && type % 2 == 0) {
         hasUnreferenced = true;
         picture.isOdd |= layer < highest;

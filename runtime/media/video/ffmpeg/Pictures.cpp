@@ -199,6 +199,7 @@ public:
     }
     Picture picture = intra(isIntra);
     picture.isBetween = type == 3;
+    picture.isReferenced = !picture.isBetween;
     picture.isBehindAll = !picture.isBetween;
     picture.isStart &= hasSequence;
     return picture;
@@ -225,6 +226,7 @@ public:
     const int type = vop + 4 < packet.size() ? packet[vop + 4] >> 6 : 1;
     Picture picture = intra(type == 0);
     picture.isBetween = type == 2;
+    picture.isReferenced = !picture.isBetween;
     picture.isBehindAll = !picture.isBetween;
     picture.isStart &= hasHeader || knows;
     picture.isPacked =

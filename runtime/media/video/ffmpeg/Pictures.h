@@ -33,6 +33,9 @@ struct Picture {
   /// The stream is invalid: others refer to a picture marked as unreferenced. Decoders must not
   /// skip pictures by that mark.
   bool isOdd = false;
+  /// Others refer to it, as its header says: decoders must not skip it, and would not say that it
+  /// is damaged then.
+  bool isReferenced = false;
   /// More than one picture that is shown.
   bool isPacked = false;
   /// Shown before the last one that is not: times that say something else are wrong.
