@@ -332,6 +332,59 @@ class Epochs(unittest.TestCase):
                 next(old)
             self.assertEqual([batch.epoch for batch in loader], [3] * 13)
 
+    def test_an_iterator_of_which_nothing_was_taken(self):
+        with numbers() as loader:
+            wanted = [squares(loader) for _ in range(4)]
+        with numbers() as loader:
+            probe, batches = iter(loader), iter(loader)
+            with self.assertRaisesRegex(penstock.SessionError, "another epoch or iterator since; one iterator at a time"):
+                next(probe)
+            loader.set_epoch(0) # where it is
+            self.assertEqual((loader.epoch, squares(batches)), (0, wanted[0]))
+            batches = iter(loader)
+            next(batches)
+            rest, loaded = iter(loader), loader.state_dict() # leaves epoch 1
+            iter(loader)
+            with self.assertRaisesRegex(penstock.SessionError, "one iterator at a time"):
+                next(rest)
+            self.assertEqual((loader.epoch, squares(loader)), (2, wanted[2]))
+            loader.load_state_dict(loaded)
+            self.assertEqual(squares(loader), wanted[2])
+            batches = iter(loader)
+            loader.set_epoch(1)
+            self.assertEqual((loader.epoch, squares(batches), loader.epoch), (1, wanted[1], 2))
+            loader.set_epoch(3)
+            batches = iter(loader)
+            next(batches), next(batches)
+            state = loader.state_dict()
+            loader.set_epoch(3) # from its start, as something was taken
+            with self.assertRaisesRegex(penstock.SessionError, "one iterator at a time"):
+                next(batches)
+            self.assertEqual(squares(loader), wanted[3])
+            loader.load_state_dict(state)
+            iter(loader)
+            batches = iter(loader)
+            loader.set_epoch(3) # what was restored stays
+            self.assertEqual(squares(batches), wanted[3][2:])
+
+    def test_an_error_or_an_interrupt_takes_an_epoch(self):
+        def rows(epoch):
+            if epoch == 0:
+                raise error
+            yield [epoch]
+        for error in (ValueError("no"), KeyboardInterrupt()):
+            with numbers(rows=rows) as loader:
+                with self.assertRaises(type(error)):
+                    next(iter(loader))
+                self.assertEqual(squares(loader), [[1]])
+
+    def test_an_iterator_that_was_made_before_parameters_were_set(self):
+        text = NUMBERS.replace("per_rank: int = 8", "more: int = 1, per_rank: int = 8").replace("row.value * row.value", "row.value + more")
+        with penstock.load(text, columns={"value": numpy.zeros(8, numpy.int64)}, cache="") as loader:
+            batches = iter(loader)
+            loader.set_epoch(0, more=5)
+            self.assertEqual(squares(batches), [[5] * 8])
+
     def test_threads_that_share_an_iterator_have_one_epoch(self):
         before = sys.getswitchinterval()
         sys.setswitchinterval(1e-6)

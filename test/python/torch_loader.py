@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`penstock.torch.Loader`: what trainers look for, and tensors that view their batch."""
+import itertools
 import os
 import pathlib
 import subprocess
@@ -175,6 +176,33 @@ class TorchLoader(unittest.TestCase):
                 found = [square.tolist() for square, _ in loader]
                 self.assertEqual(seen.setdefault(epoch, found), found)
             self.assertNotEqual(seen[0], seen[1])
+
+    def test_a_trainer_that_makes_its_iterator_first(self):
+        def trained(loader, epochs, most=100):
+            """As Lightning: it looks whether there is an iterator, makes one, and then sets its epoch."""
+            seen = []
+            for epoch in epochs:
+                iter(loader)
+                batches = iter(loader)
+                loader.sampler.set_epoch(epoch)
+                seen.append([square.tolist() for square, _ in itertools.islice(batches, most)])
+            return seen
+
+        def wanted(epochs, batch_sampler):
+            with Loader(NUMBERS, batch_sampler=batch_sampler(), **OPTIONS) as loader:
+                loader.set_epoch(epochs[0])
+                return [[square.tolist() for square, _ in loader] for _ in epochs]
+        utils = torch.utils.data
+        for sampler in (lambda: None, lambda: utils.BatchSampler(utils.DistributedSampler(range(100), num_replicas=1, rank=0), 8, drop_last=False)):
+            expected = wanted(range(3), sampler)
+            with Loader(NUMBERS, batch_sampler=sampler(), **OPTIONS) as loader:
+                self.assertEqual(trained(loader, range(3)), expected)
+            with Loader(NUMBERS, batch_sampler=sampler(), **OPTIONS) as loader: # epochs that are left early
+                self.assertEqual(trained(loader, range(3), 2), [batches[:2] for batches in expected])
+                state = loader.state_dict()
+            with Loader(NUMBERS, batch_sampler=sampler(), **OPTIONS) as loader: # and resumed
+                loader.load_state_dict(state)
+                self.assertEqual(trained(loader, [2]), [expected[2][2:]])
 
     def test_the_protocol_of_stateful_loaders(self):
         with Loader(NUMBERS, **OPTIONS) as loader:

@@ -145,7 +145,8 @@ class Loader(_c.OfThisProcess):
                     ...
 
     Each ``for`` begins the next epoch, also where the one before was left early; after ``set_epoch(e)`` it is e, and
-    after ``load_state_dict`` it goes on in the middle of one. One iterator at a time: a new one ends the old.
+    after ``load_state_dict`` it goes on in the middle of one. One iterator at a time: a new one ends the old, and one of which
+    nothing was taken leaves its epoch to it.
 
     Any thread may call anything. Several may share one iterator: each batch goes to one of them."""
     _instead = "a loader has threads and memory of this process: open one in each process, with penstock.load"
@@ -275,7 +276,8 @@ class Loader(_c.OfThisProcess):
         if found := _c.decode(_c.library.session_warnings(self._session)):
             warnings.warn(found.rstrip(), stacklevel=4)
         self._info = self._read_info()
-        self._epoch, self._started, self._resumed = self._info["epoch"], False, False
+        #: The epoch at hand, and whether a batch of it, or an error in its place, has come since it was begun or restored.
+        self._epoch, self._taken = self._info["epoch"], False
 
     def _check_columns(self) -> None:
         strange = [name for name in self._columns if not self.program.names_column(name)]
@@ -332,21 +334,19 @@ class Loader(_c.OfThisProcess):
         `next()` gives it. So where `make` raises something, it is called again."""
         with self._alone():
             self._live()
-            if self._started and not self._resumed:
+            if self._taken:
                 self._begin(_after(self._epoch), {})
-            self._resumed = False
-            self._started = True
             self._iterator = token = object()
         return _Epoch(self, token, make)
 
     def set_epoch(self, epoch: int, **parameters: Any) -> None:
         """The next ``for`` begins this epoch, with other values of run-time parameters if there are some. Where it is the
         next one anyway, what was done ahead is used. What was restored with `load_state_dict` in this epoch stays. An iterator
-        that there is ends."""
+        of which nothing was taken gives this epoch; any other ends."""
         epoch = _c.integer("epoch", epoch, ctypes.c_uint32)
         with self._alone():
             self._live()
-            if epoch == self._epoch and (self._resumed or not self._started) and not parameters:
+            if epoch == self._epoch and not self._taken and not parameters:
                 return # here it is; rows may have been asked for already
             self._begin(epoch, parameters)
 
@@ -356,7 +356,9 @@ class Loader(_c.OfThisProcess):
             raise SessionError(self._error())
         if self._asked is not None:
             self._asked.restart()
-        self._epoch, self._started, self._resumed, self._iterator = epoch, False, False, None
+        if self._taken: # trainers make an iterator, and then set the epoch that it is to give
+            self._iterator = None
+        self._epoch, self._taken = epoch, False
         self._forget()
 
     def _forget(self) -> None:
@@ -401,10 +403,11 @@ class Loader(_c.OfThisProcess):
                             epoch._loader = None
                             return None
                         self._live()
-                        raise SessionError("this loader has begun another epoch since; one iterator at a time")
+                        raise SessionError("this loader has begun another epoch or iterator since; one iterator at a time")
                     session = self._live() if self._closing else self._session or self._live()
                     waits = True
                     if self._left:
+                        self._taken = True
                         self._due = due = self._left[0]
                         del self._left[0]
                         break
@@ -413,13 +416,16 @@ class Loader(_c.OfThisProcess):
                     else:
                         self._due = due
                         status = _c.library.session_next_within(session, _LOOK_NS, byref(due))
+                        if status != _c.TIMEOUT:
+                            self._taken = True
                         if self._asked is not None and self._asked.is_interrupted():
+                            self._taken = True
                             self._asked.reraise()
                     if status == _c.OK:
                         break
                     if status == _c.END_OF_EPOCH:
                         self._ended = self._iterator
-                        self._epoch, self._started, self._iterator, self._unsure = _after(self._epoch), False, None, False
+                        self._epoch, self._taken, self._iterator, self._unsure = _after(self._epoch), False, None, False
                         if epoch is not None:
                             epoch._loader = None
                         return None
@@ -484,7 +490,7 @@ class Loader(_c.OfThisProcess):
         with self._alone():
             if _c.library.session_restore(self._live(), _c.encode(text)) != _c.OK:
                 raise SessionError(self._error())
-            self._resumed = self._started = True
+            self._taken = False
             info = self._read_info()
             self._epoch = info["epoch"]
             if self._asked is not None:
