@@ -436,6 +436,19 @@ class Epochs(unittest.TestCase):
             with self.assertRaisesRegex(penstock.SessionError, "mroe"):
                 loader.set_epoch(1, mroe=5)
 
+    def test_parameters_that_change_how_many_batches_there_are(self):
+        text = NUMBERS.replace("per_rank: int = 8", "upto: int = 1000, per_rank: int = 8").replace("order shuffled", "where row.value < upto order shuffled")
+        with penstock.load(text, columns={"value": numpy.arange(100)}, cache="") as loader:
+            for epoch, parameters, wanted in ((0, {}, (13, 8)), (1, {"per_rank": 10}, (10, 10)), (2, {"upto": 25}, (3, 10)), (3, {}, (3, 10)),
+                                              (3, {"upto": 30, "per_rank": 8}, (4, 8))):
+                loader.set_epoch(epoch, **parameters)
+                self.assertEqual((len(loader), loader.batch_size), wanted)
+                self.assertEqual(len(squares(loader)), wanted[0])
+                self.assertEqual((len(loader), loader.batch_size), wanted)
+            with self.assertRaisesRegex(penstock.SessionError, "prerank"):
+                loader.set_epoch(4, prerank=5)
+            self.assertEqual((len(loader), loader.batch_size), (4, 8))
+
     def test_a_parameter_that_is_given_twice(self):
         with self.assertRaisesRegex(TypeError, "the parameter `much` is given by name and in `parameters`"):
             numbers(parameters={"much": 1}, much=2)

@@ -319,7 +319,7 @@ class Loader(_c.OfThisProcess):
     # --- iterating ------------------------------------------------------------
 
     def __len__(self) -> int:
-        """Batches of an epoch. Where `rows` says which come, that is not known."""
+        """Batches of an epoch, with the parameters that were set last. Where `rows` says which come, that is not known."""
         if self._process != os.getpid(): # a closed loader may tell
             self._live()
         if self._info["batches_per_epoch"] < 0:
@@ -354,6 +354,8 @@ class Loader(_c.OfThisProcess):
         values = _c.encode_parameters(dict(parameters))
         if _c.library.session_start(self._session, _c.integer("epoch", epoch, ctypes.c_uint32), values, len(values)) != _c.OK:
             raise SessionError(self._error())
+        if values: # of the size of a batch, or of `where`
+            self._info = self._read_info()
         if self._asked is not None:
             self._asked.restart()
         if self._taken: # trainers make an iterator, and then set the epoch that it is to give
