@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import _thread
-import array
 import atexit
 import contextlib
 import ctypes
@@ -17,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence
 
 from . import _c
+from ._asked import Asked
 from ._sheet import contact_sheet
 from .dataset import Calls, array_of, as_tables
 from .errors import CancelledError, CompileError, SessionError
@@ -185,7 +185,7 @@ class Loader(_c.OfThisProcess):
         share = -1.0 if on_error == "fail" else _share(on_error) if isinstance(on_error, str) else on_error
         if on_error not in (None, "fail") and not (hasattr(share, "__float__") and 0 <= float(share) <= 1):
             raise ValueError(f'on_error is a share of the samples, 0 to 1 or "0%" to "100%", or "fail", not {on_error!r}')
-        self._asked = _Asked(rows) if rows is not None else None
+        self._asked = Asked(rows) if rows is not None else None
         given = {"epoch": epoch, "rank": rank, "world": world, "threads": threads, "ranks_here": ranks_here, "prefetch": prefetch,
                  "memory_budget": memory_budget, "device": 0 if device == "cpu" else device}
         types = dict(_c.SessionOptions._fields_, device=ctypes.c_int32)
@@ -657,77 +657,6 @@ def _end_elsewhere(session: Any, kept: list[Any]) -> None:
     except RuntimeError: # there is no thread any more
         _endings.discard(ending)
         _abandoned.append(kept)
-
-
-class _Asked:
-    """The rows that a function of the caller's gives, for the library to ask for."""
-
-    def __init__(self, rows: Callable[[int], Iterable[Sequence[int]]]):
-        self.rows = rows
-        self.batches: dict[int, Iterator[Sequence[int]]] = {}
-        self.error: BaseException | None = None
-        self.thread: int | None = None # which is in it
-        self.callback = _c.NextRows(self._next) # kept as long as the session
-
-    def restart(self, epoch: int = -1, delivered: int = 0) -> None:
-        """Begins anew; of this epoch so many rows are delivered."""
-        self.batches.clear()
-        self.error = None
-        if delivered:
-            self.batches[epoch] = self._behind(iter(self.rows(epoch)), delivered)
-
-    def _behind(self, batches: Iterator[Sequence[int]], count: int) -> Iterator[Sequence[int]]:
-        for batch in batches:
-            if count < len(batch):
-                yield batch[count:]
-            count = max(count - len(batch), 0)
-
-    def _broken(self, epoch: int, error: BaseException) -> Iterator[Sequence[int]]:
-        if isinstance(error, SessionError):
-            raise_again: BaseException = error
-        else:
-            raise_again = SessionError(f"the function that gives the rows of epoch {epoch} ended with {type(error).__name__}; "
-                                       "load_state_dict(state_dict()) asks it again")
-        raise raise_again
-        yield []
-
-    def is_interrupted(self) -> bool:
-        """True where what was raised shall not wait for batches that were asked for before."""
-        return self.error is not None and not isinstance(self.error, Exception)
-
-    def reraise(self) -> None:
-        """Raises the exception that the function raised, if any, once."""
-        if self.error is not None:
-            error, self.error = self.error, None
-            raise error
-
-    def _next(self, context: Any, epoch: int, rows: Any, capacity: int) -> int:
-        if self.error is not None: # of a call that was interrupted before it told
-            return -2 if isinstance(self.error, Exception) else -1
-        self.thread = threading.get_ident()
-        try:
-            if epoch not in self.batches:
-                self.batches[epoch] = iter(self.rows(epoch))
-            try:
-                batch = list(next(self.batches[epoch]))
-            except StopIteration:
-                del self.batches[epoch]
-                return 0
-            if not 0 < len(batch) <= capacity:
-                raise SessionError(f"rows for a batch are 1 to {capacity}, not {len(batch)}")
-            try:
-                numbers = array.array("q", batch)
-            except (TypeError, OverflowError) as error:
-                raise type(error)(f"rows are integers of 64 bits, the numbers of the table's: {error}") from None
-            ctypes.memmove(rows, numbers.buffer_info()[0], numbers.itemsize * len(numbers))
-            return len(batch)
-        except BaseException as error: # noqa: BLE001: it goes on in the thread that waits
-            self.error = error
-            if getattr(self.batches.get(epoch), "gi_frame", error) is None: # a generator, which this has ended, and not the epoch
-                self.batches[epoch] = self._broken(epoch, error)
-            return -2 if isinstance(error, Exception) else -1 # what interrupts is not kept until all batches are there
-        finally:
-            self.thread = None
 
 
 class _Epoch:
