@@ -18,9 +18,9 @@ except ImportError as error:
     sys.exit(77)
 
 import penstock
-from loader import DTYPES, NUMBERS
+from loader import DTYPES, NUMBERS, RAGGED
 from penstock._dlpack import make_capsules
-from penstock.torch import Loader
+from penstock.torch import Loader, Ragged
 
 OPTIONS = {"columns": {"value": numpy.arange(100)}, "cache": ""}
 
@@ -131,6 +131,39 @@ class TorchLoader(unittest.TestCase):
             self.assertTrue(torch.equal(next(iter(loader))["y"], -square))
         with self.assertRaisesRegex(ValueError, '"tuple", "dict" or a function'):
             Loader(NUMBERS, output="list", **OPTIONS)
+
+    def test_ragged_outputs_have_their_offsets(self):
+        with penstock.load(RAGGED, cache="") as loader:
+            boxes = next(iter(loader))["boxes"]
+            wanted, ends = numpy.asarray(boxes).tolist(), numpy.asarray(boxes.offsets).tolist()
+        beside = RAGGED.replace("output boxes", "output flag: bool[n, k <= 5] ragged = row.boxes[box = 0] > 0.5 output boxes") # which older torch does not take from DLPack
+        for text in (RAGGED, beside):
+            for output in ("tuple", "dict", lambda batch: batch):
+                with Loader(text, output=output, cache="") as loader:
+                    batch = next(iter(loader))
+                    boxes = batch[-1] if output == "tuple" else batch["boxes"]
+                    self.assertIs(type(boxes), Ragged)
+                    self.assertEqual((boxes.values.tolist(), boxes.offsets.tolist(), boxes.offsets.dtype), (wanted, ends, torch.int64))
+                    if text == beside:
+                        flag = batch[0] if output == "tuple" else batch["flag"]
+                        self.assertEqual((flag.values.dtype, flag.offsets.tolist()), (torch.bool, ends))
+                    plain = loader.loader.sample(2)["boxes"]
+                    self.assertEqual(boxes.values.tensor_split(boxes.offsets[1:-1])[2].tolist(), numpy.asarray(plain).tolist())
+        # Both view the batch, and keep it.
+        with Loader(RAGGED, threads=1, cache="") as loader:
+            (held,) = next(iter(loader))
+            kept, places = [held.values.clone(), held.offsets.clone()], {held.values.data_ptr(), held.offsets.data_ptr()}
+            for _ in range(4):
+                for (other,) in loader:
+                    self.assertFalse({other.values.data_ptr(), other.offsets.data_ptr()} & places)
+        self.assertTrue(torch.equal(held.values, kept[0]) and torch.equal(held.offsets, kept[1]))
+        with mock.patch.object(torch.Tensor, "pin_memory", lambda tensor, *_: tensor.clone()): # as torch does with what a DataLoader gives
+            pinned = torch.utils.data._utils.pin_memory.pin_memory({"boxes": held})["boxes"]
+        self.assertTrue(type(pinned) is Ragged and torch.equal(pinned.values, kept[0]) and torch.equal(pinned.offsets, kept[1]))
+        self.assertTrue(pinned.values.data_ptr() != held.values.data_ptr() and pinned.offsets.data_ptr() != held.offsets.data_ptr())
+        if hasattr(torch.nested, "nested_tensor_from_jagged"):
+            nested = torch.nested.nested_tensor_from_jagged(*held)
+            self.assertEqual((nested.values().data_ptr(), len(nested.unbind())), (held.values.data_ptr(), 6))
 
     def test_types_arrive_as_such(self):
         text = "".join(line + "\n" for line in DTYPES.splitlines() if "u16" not in line) # older torch has none

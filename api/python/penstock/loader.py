@@ -20,7 +20,7 @@ from ._asked import Asked
 from ._sheet import contact_sheet
 from .dataset import Calls, array_of, as_tables
 from .errors import CancelledError, CompileError, SessionError
-from .outputs import DTYPES, TYPESTR, Batch, Sample, BatchHandle, SampleHandle, output_names
+from .outputs import DTYPES, TYPESTR, Batch, Places, Sample, BatchHandle, SampleHandle, output_names
 from .program import Program, is_bundle, read_source
 
 _open_loaders: "weakref.WeakSet[Loader]" = weakref.WeakSet()
@@ -161,8 +161,8 @@ class Loader(_c.OfThisProcess):
         self.program = program
         self._session = c_void_p()
         self._renew_locks()
-        self._names: dict[str, tuple[int, int]] | None = None
-        self._sample_names: dict[str, tuple[int, int]] | None = None
+        self._names: Places | None = None
+        self._sample_names: Places | None = None
         self._iterator: object = None # which one is under way, and which one was when an epoch ended
         self._ended: object = None
         #: Where the library puts the batch that is asked for; None while none is. A handler of a signal may come before the batch

@@ -160,7 +160,7 @@ class _Outputs(_c.OfThisProcess):
     __slots__ = ("_owner", "_names")
     _get: Any = None
 
-    def __init__(self, owner: Any, names: dict[str, tuple[int, int]]):
+    def __init__(self, owner: Any, names: Places):
         self._owner, self._names = owner, names # of an output: its place, for _dlpack
 
     def __copy__(self) -> _Outputs:
@@ -294,6 +294,14 @@ class Sample(_Outputs):
         return found
 
 
-def output_names(owner: Any, count: int, get: Any) -> dict[str, tuple[int, int]]:
+class Places(dict[str, tuple[int, int]]):
+    """Places of outputs by their names, and the numbers of those with offsets."""
+    ragged: tuple[int, ...] = ()
+
+
+def output_names(owner: Any, count: int, get: Any) -> Places:
     """Places by names, of a batch's or a sample's outputs."""
-    return {_c.decode(get(owner, i).contents.name): (i, _c.VALUES) for i in range(count)}
+    outputs = [get(owner, i).contents for i in range(count)]
+    places = Places({_c.decode(output.name): (i, _c.VALUES) for i, output in enumerate(outputs)})
+    places.ragged = tuple(i for i, output in enumerate(outputs) if output.offsets)
+    return places

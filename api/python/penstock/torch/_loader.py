@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Callable, Iterable, Iterator, Mapping, NamedTuple, Sequence
 
 import torch
 import torch.distributed
@@ -14,7 +14,7 @@ from .. import _c
 from .._dlpack import make_capsules
 from ..loader import Loader as PlainLoader
 from ..loader import load
-from ..outputs import Batch, Output
+from ..outputs import Array, Batch
 
 # Makes a tensor of a capsule; torch.utils.dlpack.from_dlpack calls it.
 _from_dlpack = getattr(torch._C, "_from_dlpack", torch.utils.dlpack.from_dlpack)
@@ -25,7 +25,7 @@ def current_stream() -> int | None:
     return torch.cuda.current_stream().cuda_stream if torch.cuda.is_initialized() else None
 
 
-def as_tensor(output: Output) -> torch.Tensor:
+def as_tensor(output: Array) -> torch.Tensor:
     """A tensor that views an output, on the CPU or a GPU; its memory is given back with the tensor's."""
     try:
         return torch.utils.dlpack.from_dlpack(output.__dlpack__(stream=current_stream()))
@@ -34,15 +34,25 @@ def as_tensor(output: Output) -> torch.Tensor:
         return torch.from_numpy(numpy.asarray(output))
 
 
-def as_tuple(batch: Batch) -> tuple[torch.Tensor, ...]:
-    """As `as_tensor` of each output, without making the outputs: this runs for every batch."""
+class Ragged(NamedTuple):
+    """A ragged output: sample i has the values ``values[offsets[i]:offsets[i + 1]]``."""
+    values: torch.Tensor
+    offsets: torch.Tensor
+
+
+def as_tuple(batch: Batch) -> tuple[torch.Tensor | Ragged, ...]:
+    """As `as_tensor` of each output, without making the outputs: this runs for every batch. Ragged ones have their offsets."""
     try:
-        return tuple(map(_from_dlpack, make_capsules(batch._owner, 0, current_stream())))
+        tensors = tuple(map(_from_dlpack, make_capsules(batch._owner, 0, current_stream())))
     except RuntimeError:
-        return tuple(map(as_tensor, batch))
+        tensors = tuple(map(as_tensor, batch))
+    ragged = batch._names.ragged
+    if not ragged:
+        return tensors
+    return tuple(Ragged(tensor, as_tensor(batch[i].offsets)) if i in ragged else tensor for i, tensor in enumerate(tensors))
 
 
-def as_dict(batch: Batch) -> dict[str, torch.Tensor]:
+def as_dict(batch: Batch) -> dict[str, torch.Tensor | Ragged]:
     return dict(zip(batch._names, as_tuple(batch)))
 
 
@@ -121,7 +131,8 @@ class Loader:
                 ...
 
     source   a .pipe file, its text, or an open penstock.Loader
-    output   what a batch becomes: "tuple" (in the order of the text), "dict" (by name), or a function of the dict
+    output   what a batch becomes: "tuple" (in the order of the text), "dict" (by name), or a function of the dict. A ragged
+             output is a named tuple, `Ragged(values, offsets)`
     batch_sampler  says which rows come, as lists of their numbers, in place of the pipeline's order: torch's BatchSampler over
              any sampler, of batches up to the pipeline's size. Ranks are the sampler's business then. Its `set_epoch` is called
              for each epoch; one that the trainer gives to the sampler itself is the next that begins
@@ -138,7 +149,7 @@ class Loader:
     collate_fn = None
 
     def __init__(self, source: str | os.PathLike[str] | PlainLoader, *,
-                 output: str | Callable[[dict[str, torch.Tensor]], Any] = "tuple",
+                 output: str | Callable[[dict[str, Any]], Any] = "tuple",
                  batch_sampler: Iterable[Sequence[int]] | None = None, rank: int | None = None,
                  world: int | None = None, **options: Any):
         self.batch_sampler = batch_sampler
