@@ -818,6 +818,28 @@ pipeline two(values: path, weights: path) {
             with self.assertRaisesRegex(penstock.SessionError, "none.npy: No such file.*`weights`"):
                 load({"value": value}, weights=f"{folder}/none.npy")
 
+    def test_a_column_of_two_tables(self):
+        text = """pipe 1
+pipeline two(a: path, b: path) {
+  let others = raw(x = column(b, i64))
+  for row in raw(x = column(a, i64))
+  let other = pick(others, row.index)
+  batch 4 per rank last keep {
+    output x: i64[n] = row.x
+    output y: i64[n] = other.x
+  }
+}
+"""
+        def load(text, **columns):
+            with penstock.load(text, columns=columns, cache="") as loader:
+                return [numpy.asarray(output).tolist() for output in next(iter(loader))]
+        with self.assertRaisesRegex(penstock.SessionError, "two tables have a column `x`, one of `[ab]` and one of `[ab]`, and memory is given by the column's name alone; "
+                                    "hint: rename one of the columns"):
+            load(text, x=[1, 2])
+        renamed = text.replace("raw(x = column(b", "raw(y = column(b").replace("other.x", "other.y")
+        self.assertEqual(load(renamed, x=[1, 2], y=[3, 4]), [[1, 2], [3, 4]])
+        self.assertEqual(load(text.replace("column(b", "column(a"), x=[1, 2]), [[1, 2], [1, 2]]) # of one file: one table
+
     def test_columns_of_other_libraries(self):
         class Fleeting:
             """Pixels that are made anew for each look, as Pillow's are, with bytes in place of an address."""

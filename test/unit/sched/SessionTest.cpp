@@ -274,6 +274,40 @@ TEST(Session, RefusesOptionsThatDoNotFit) {
             "raw: column `pixels` in memory has rows of u8[4], the pipeline expects u8[3]");
 }
 
+TEST(Session, MemoryIsOfOneTable) {
+  MemoryTable table(8);
+  Pipeline pipeline = memoryPipeline();
+  pipeline.param("images", DType::text);
+  pipeline.param("others", DType::text);
+  plan::SourceT &other = Pipeline::add(pipeline.plan.sources);
+  other.kind = "raw";
+  other.columns.push_back(
+      std::make_unique<plan::ColumnT>(*pipeline.plan.sources[0]->columns.back()));
+  std::vector<plan::ArgumentT *> files;
+  for (const auto &source : pipeline.plan.sources) {
+    files.push_back(&Pipeline::add(source->arguments));
+    files.back()->name = "pixels";
+    files.back()->param = int(files.size()) - 1;
+  }
+  auto message = [&] {
+    auto session = pipeline.open(table.options());
+    return session ? std::string("accepted") : session.error().message;
+  };
+  EXPECT_EQ(message(),
+            "raw: two tables have a column `pixels`, one of `images` and one of `others`, and "
+            "memory is given by the column's name alone; hint: rename one of the columns");
+  files[1]->param = -1;
+  files[1]->text = "other.bin";
+  EXPECT_EQ(message(),
+            "raw: two tables have a column `pixels`, one of `images` and one of \"other.bin\", "
+            "and memory is given by the column's name alone; hint: rename one of the columns");
+  files[1]->param = 0; // beside another column, say
+  EXPECT_EQ(message(), "accepted");
+  files[1]->param = 1;
+  other.columns.back()->name = files[1]->name = "mask"; // as the hint says
+  EXPECT_EQ(message(), "raw: column `mask` has neither a file nor memory");
+}
+
 TEST(Session, ATableThatFillsNoBatchHasSamplesButNoBatches) {
   MemoryTable table(8);
   SessionOptions options = table.options();
