@@ -212,6 +212,22 @@ class Leaves(unittest.TestCase):
         behind = T.Compose([*EVEN.transforms, Negative()])
         self.same(lambda workers: DataLoader(files(transform=behind), 4, num_workers=workers), 36)
 
+    def test_notes_are_of_what_is_used(self):
+        small = lambda self, image, index: self.small(image.convert("RGB")) # noqa: E731
+        gray = lambda self, image, index: self.transform(image.convert("L")) # noqa: E731
+        behind = T.Compose([*SMALL.transforms, T.Normalize([0.5], [0.5]), Negative()])
+        for item, transform, wanted in ((None, EVEN, []), (small, RANDOM, []), # known for images of mode L, too, which there are none of; for none
+                                        (gray, behind, ["in Python stay Negative: "]),
+                                        (lambda self, image, index: self.transform(image.convert("RGB")), RANDOM, ["num_workers=0: random transforms"])):
+            for workers in (0, 2):
+                with accelerated() as hook:
+                    for _ in range(2):
+                        list(DataLoader(Own(self.folder, item, transform), 4, num_workers=workers))
+                entry, = hook.report.entries.values()
+                self.assertEqual(entry.images, 36)
+                wanted = [] if workers and "num_workers=0" in str(wanted) else wanted
+                self.assertEqual([note[:len(start)] for note, start in zip(entry.notes, wanted, strict=True)], wanted)
+
     def test_workers_that_persist_or_are_spawned(self):
         data = Own(self.folder)
         self.same(lambda workers: DataLoader(data, 4, shuffle=True, num_workers=2, persistent_workers=True), 36, (2,))

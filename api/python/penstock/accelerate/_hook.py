@@ -11,9 +11,9 @@ from torch.utils.data import DataLoader
 from ..errors import PenstockError
 from ._iterator import PipelineIterator
 from ._leaves import LeafIterator, LeafPlan, leaf_plan_of
-from ._plan import Plan, check, plan_of
+from ._plan import Plan, check, notes_of, plan_of
 from ._report import Entry, Report, say, where
-from ._tables import Declined, name_of
+from ._tables import Declined
 
 _original = DataLoader._get_iterator
 
@@ -53,10 +53,10 @@ class Hook:
                 say(entry.line())
             return _original(loader)
         entry, _ = self.report.entry(name, "")
-        for note in notes(loader, plan):
-            entry.note(note)
         compared = self.compared if first else 0
         if isinstance(plan, Plan):
+            for note in notes(loader, plan):
+                entry.note(note)
             return PipelineIterator(loader, plan, entry, compared)
         return LeafIterator(loader, plan, entry, compared, _original)
 
@@ -94,15 +94,9 @@ def _described(loader: DataLoader) -> str:
         return type(dataset).__name__
 
 
-def notes(loader: DataLoader, plan: Plan | LeafPlan) -> list[str]:
+def notes(loader: DataLoader, plan: Plan) -> list[str]:
     """Notes for the report: differences from the script's own loader, and transforms that stay in Python."""
-    found, works = [], [plan.work] if isinstance(plan, Plan) else plan.works
-    for work in works:
-        if work.rest:
-            names = ", ".join(name_of(t).split(".")[-1] for t in work.rest)
-            found.append(f"in Python stay {names}: {work.why}")
-    if not loader.num_workers and any(work.draws or work.drew for work in works):
-        found.append("num_workers=0: random transforms no longer move torch's generator")
-    if isinstance(plan, Plan) and loader.worker_init_fn is not None and loader.num_workers:
+    found = notes_of(plan.work, loader.num_workers)
+    if loader.worker_init_fn is not None and loader.num_workers:
         found.append("worker_init_fn is not called, as there are no workers")
     return found

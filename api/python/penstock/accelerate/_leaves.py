@@ -22,7 +22,7 @@ from ..torch._chain import Chain, Unknown
 from ..torch._compile import Stages
 from ..torch._state import keeps_state
 from . import _compare, _functional, _lazy # noqa: F401: _functional adds to what is traced
-from ._plan import Work, as_value, askable, asked_ahead, capacity_of, compiles, pipeline_of, work_of
+from ._plan import Work, as_value, askable, asked_ahead, capacity_of, compiles, notes_of, pipeline_of, work_of
 from ._fetch import batch_maker, fetched
 from ._files import File
 from ._guard import Guard, guard_of
@@ -417,6 +417,9 @@ class LeafIterator:
             session = self._sessions[key] = self._plan.session(key)
             if session is not None:
                 session.begin(self._epoch_of(key))
+            if not isinstance(key, tuple): # a Compose was known for images of both modes; this is one that there are
+                for note in notes_of(self._plan.works[key], self._num_workers):
+                    self._entry.note(note)
         return self._sessions[key]
 
     def _filled(self, indices: Any, collated: bool, data: Any, counts: dict[Any, int]) -> Any:

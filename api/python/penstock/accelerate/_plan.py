@@ -232,6 +232,17 @@ def _fits(stages: Stages) -> bool:
         return False
 
 
+def notes_of(work: Work, num_workers: int) -> list[str]:
+    """What is other than in the script's own loader where a transform goes like this."""
+    found = []
+    if work.rest:
+        names = ", ".join(name_of(t).split(".")[-1] for t in work.rest)
+        found.append(f"in Python stay {names}: {work.why}")
+    if not num_workers and (work.draws or work.drew):
+        found.append("num_workers=0: random transforms no longer move torch's generator")
+    return found
+
+
 def flat(transform: Any) -> list[Any]:
     """The parts of a Compose, of those in it, too; of anything else, itself."""
     if type(transform).__name__ != "Compose" or not type(transform).__module__.startswith("torchvision.transforms"):
