@@ -68,6 +68,13 @@ class Doubles:
         return 2 * x + torch.rand(1) + random.random()
 
 
+class MaybeToTensor(T.ToTensor):
+    """In the style of timm."""
+
+    def __call__(self, image):
+        return image if isinstance(image, torch.Tensor) else T.functional.to_tensor(image)
+
+
 class Views:
     def __init__(self, *transforms):
         self.transforms = transforms
@@ -222,6 +229,13 @@ class Same(unittest.TestCase):
         self.same(lambda workers: DataLoader(cifar(turned), 16, num_workers=workers), ["in Python stay Lambda, ToTensor: "])
         grey = T.Compose([T.Resize(20), T.Lambda(lambda image: image.rotate(9)), T.ToTensor()])
         self.same(lambda workers: DataLoader(array_set(datasets.MNIST, grey), 16, num_workers=workers), ["in Python stay Lambda"])
+
+    def test_functions_of_torchvisions_in_transforms_of_the_scripts_own(self):
+        calls = T.Compose([lambda x: T.functional.resize(x, [20, 24]), MaybeToTensor(), lambda x: T.functional.normalize(x, [0.5] * 3, [0.25] * 3)])
+        self.same(lambda workers: DataLoader(cifar(calls), 16, num_workers=workers))
+        with accelerated() as hook:
+            list(DataLoader(cifar(calls), 16))
+        self.assertEqual([entry.notes for entry in hook.report.entries.values()], [[]]) # nothing stays in Python
 
     def test_several_images_of_one(self):
         views = Views(EVEN, T.Compose([T.Resize(8), T.ToTensor()]))

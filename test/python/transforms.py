@@ -17,9 +17,16 @@ try:
     import torchvision.transforms as T
     import torchvision.transforms.functional as F
     from PIL import Image, ImageFilter, ImageOps
+    from torchvision.transforms.functional import to_tensor
 except ImportError as error: # ctest shows it as skipped
     print(f"skipped: {error}")
     sys.exit(77)
+
+try:
+    from torchvision.transforms.v2.functional import resize as resize_v2
+    from torchvision.transforms.v2.functional import to_image
+except ImportError: # SecondVersion is skipped
+    pass
 
 import composes
 import penstock
@@ -121,7 +128,52 @@ EVALUATION = {
 }
 
 
+class MaybeToTensor(T.ToTensor):
+    """In the style of timm: a subclass whose own call is the function."""
+
+    def __call__(self, image):
+        return image if isinstance(image, torch.Tensor) else F.to_tensor(image)
+
+
+class Squashed(T.Resize):
+    """Does something of its own, and then what its class does."""
+
+    def forward(self, image):
+        return super().forward(image.convert("RGB"))
+
+
+def in_place(image):
+    tensor = F.to_tensor(image)
+    F.normalize(tensor, [0.5, 0.4, 0.3], [0.1, 0.2, 0.3], inplace=True)
+    return tensor
+
+
+#: Functions of torchvision's that a script calls itself.
+FUNCTIONS = {
+    "of a subclass": T.Compose([T.Resize(40, interpolation=C), T.CenterCrop(32), MaybeToTensor(), STATS]),
+    "of a base class": T.Compose([Squashed((20, 24), C), T.ToTensor()]),
+    "to_tensor, normalize": lambda x: F.normalize(F.to_tensor(x), (0.5, 0.4, 0.3), std=(0.1, 0.2, 0.3)),
+    "by name": lambda x: to_tensor(x), # noqa: PLW0108: it is called within
+    "in place": in_place,
+    "bytes": lambda x: F.convert_image_dtype(image=F.pil_to_tensor(pic=x)),
+    "resize": lambda x: F.to_tensor(F.resize(x, [20, 24])),
+    "resize the shorter side": lambda x: F.to_tensor(F.resize(img=x, size=21, interpolation=C, max_size=23)),
+    "crop and pad": lambda x: F.pad(F.center_crop(F.to_tensor(F.pad(x, [1, 2, 3, 4], fill=7)), [30]), [2], padding_mode="reflect"),
+    "flips": lambda x: F.vflip(F.hflip(F.pil_to_tensor(F.hflip(x)))),
+    "there and back": lambda x: F.to_pil_image(F.to_tensor(F.resize(x, (30, 31)))),
+    "of a grey image": lambda x: F.normalize(F.to_tensor(x.convert("L")), [0.5], [0.25]),
+    "a constant of its own": lambda x: F.pad(F.to_tensor(x), [int(F.to_tensor(Image.new("L", (2, 2), 255)).sum())]),
+}
+
+
 class Evaluation(unittest.TestCase):
+    def test_functions_that_a_script_calls_itself(self):
+        for number, (name, transform) in enumerate(FUNCTIONS.items()):
+            images = pictures(20, number)
+            with self.subTest(name):
+                found, = transformed(transform, images).values()
+                self.assertTrue(numpy.array_equal(found, expected(transform, images)))
+
     def test_chains_without_chance_have_torchvisions_bits(self):
         compared = 0
         for number, (name, transform) in enumerate(EVALUATION.items()):
@@ -414,10 +466,18 @@ class Unknown(unittest.TestCase):
                 (lambda x: x if random.random() < 0.5 else T.ToTensor()(x), "different things"),
                 (lambda x: x["image"], "something else than an image")]:
             self.refuse(T.Compose([function]), function.__qualname__, reason)
+        for function, name, reason in [
+                (lambda x: F.normalize(x, [0.5], [0.5]), "Normalize", "takes a float tensor"), (lambda x: F.to_tensor(F.to_tensor(x)), "ToTensor", "and this is a tensor"),
+                (lambda x: F.convert_image_dtype(F.pil_to_tensor(x), torch.float16), "ConvertImageDtype", "not float16"),
+                (lambda x: F.pad(x, [-1]), "Pad", "a negative padding"), (lambda x: F.resize(x, random.uniform(3, 9)), "<lambda>", "a number that it drew"),
+                (lambda x: F.normalize(F.to_tensor(x)), "<lambda>", "missing a required argument: 'mean'")]:
+            self.refuse(T.Compose([function]), name, reason)
 
     def test_nothing_is_left_changed(self):
         state = composes.random.getstate(), torch.get_rng_state().tolist()
-        calls = [cls.__call__ for cls in (torch.nn.Module, T.Compose, T.ToTensor)]
+        calls, functions, named = [cls.__call__ for cls in (torch.nn.Module, T.Compose, T.ToTensor)], dict(vars(F)), to_tensor
+        self.refuse(T.Compose([FUNCTIONS["by name"], composes.Lighting()]), "Lighting", "tensor")
+        self.assertEqual((vars(F), to_tensor), (functions, named))
         self.refuse(T.Compose([composes.SolarizeSometimes(0.5), T.ToTensor(), composes.Lighting()]), "Lighting", "tensor")
         self.assertEqual(state, (composes.random.getstate(), torch.get_rng_state().tolist()))
         self.assertEqual(calls, [cls.__call__ for cls in (torch.nn.Module, T.Compose, T.ToTensor)])
@@ -483,6 +543,29 @@ class SecondVersion(unittest.TestCase):
                           v2.Compose([v2.RandomHorizontalFlip(1), v2.Grayscale(1), *floats, v2.Normalize([0.5], [0.25])])):
             found, = transformed(transform, images).values()
             self.assertTrue(numpy.array_equal(found, expected(transform, images)), transform)
+
+    def test_functions_that_a_script_calls_itself(self):
+        import torchvision.transforms.v2 as v2
+        from torchvision.transforms.v2 import functional as V
+
+        class Squashed(v2.Resize):
+            def forward(self, image):
+                return super().forward(image)
+        registries = [dict(registry) for registry in V._utils._KERNEL_REGISTRY.values()]
+        functions, images = dict(vars(V)), pictures(20)
+        for transform in (lambda x: V.normalize(V.to_dtype(V.to_image(x), torch.float32, scale=True), [0.5, 0.4, 0.3], [0.1, 0.2, 0.3]),
+                          lambda x: V.to_dtype(to_image(resize_v2(x, [20, 24], C)), scale=True), lambda x: V.convert_image_dtype(V.pil_to_tensor(V.resize(x, [21]))),
+                          lambda x: V.pad(V.center_crop(V.to_image(V.pad(x, [1, 2], fill=7)), 20), [3]), lambda x: V.horizontal_flip(V.vflip(V.to_image(V.hflip(x)))),
+                          lambda x: V.to_pil_image(V.to_image(V.resize(x, None, max_size=30))), lambda x: V.normalize(V.to_tensor(x), [0.5], [0.5], inplace=True),
+                          v2.Compose([Squashed([20, 24]), v2.ToImage()])):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore") # to_tensor is old there
+                found, = transformed(transform, images).values()
+                self.assertTrue(numpy.array_equal(found, expected(transform, images)), transform)
+        self.assertEqual(registries, list(V._utils._KERNEL_REGISTRY.values()))
+        self.assertEqual(functions, vars(V))
+        with self.assertRaisesRegex(UnknownTransform, "to float32 without scale is not offered"):
+            compile_transforms(lambda x: V.to_dtype(V.to_image(x)))
 
     def test_colours_of_tensors(self):
         import torchvision.transforms.v2 as v2

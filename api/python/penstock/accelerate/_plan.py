@@ -202,9 +202,9 @@ def work_of(transform: Any, takes: str, text: Callable[[Work], str]) -> Work:
         stages = steps[-1] if steps else Stages("", Chain(grey=takes == "grey"))
         if not _fits(stages):
             raise Declined("the transform makes something else of images than images")
-        if not has_classes(stages):
-            raise UnknownTransform(name_of(transform), MIXED)
-        return Work(stages, drew=any(map(_draws, parts)))
+        if has_classes(stages):
+            return Work(stages, drew=any(map(_draws, parts)))
+        unknown = UnknownTransform(name_of(transform), MIXED)
     why = f"transform {unknown}"
     for count, stages in reversed([*enumerate(steps, 1)]):
         work = Work(stages, parts[count:], why, any(map(_draws, parts[:count])))

@@ -20,6 +20,7 @@ from PIL import Image, ImageFilter
 from . import _known
 from ._chain import Chain, Declarations, Unknown, one_of, span
 from ._draws import Drawn, Ways, watched
+from ._functions import Placed, by_name, replacements
 from ._state import State
 
 _tracing = threading.Lock() # of the classes that are replaced while it is held
@@ -220,6 +221,8 @@ class Follower:
 
     def __init__(self) -> None:
         self.names = Declarations()
+        #: Functions of torchvision's that are replaced while this follows.
+        self.functions: list[tuple[Any, Any, Any]] = []
 
     def follow(self, t: Any, chain: Chain) -> Chain:
         """The chain that ends in `t`'s result on `chain`'s. Raises Unknown where `t` makes several images."""
@@ -284,13 +287,13 @@ class Follower:
         state = State(t)
         if state.reasons:
             raise Unknown(state.reasons[0])
-        ways = Ways()
+        ways, named = Ways(), by_name(state.met, self.functions)
         try:
-            with watched(ways), warnings.catch_warnings():
+            with watched(ways), Placed(named), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 found = list(ways.all(once))
             for again in (Ways(), Ways(), Ways(), Ways()):
-                with watched(again), warnings.catch_warnings():
+                with watched(again), Placed(named), warnings.catch_warnings():
                     warnings.simplefilter("ignore")
                     if list(again.all(once)) != found:
                         raise Unknown("does something else each time")
@@ -346,11 +349,13 @@ def recording(follower: Follower) -> Iterator[None]:
         return call
     classes = [torch.nn.Module, v1.Compose, v1.ToTensor, v1.PILToTensor, v1.ToPILImage, v1.RandomChoice, v1.RandomOrder]
     with _tracing:
+        follower.functions = replacements((Picture, Tensor), _is_stand_in, lambda t, value: _wrapped(follower.result(t, value.chain), follower))
         kept = [cls.__call__ for cls in classes]
         for cls, original in zip(classes, kept):
             cls.__call__ = replaced(original)
         try:
-            yield
+            with Placed(follower.functions):
+                yield
         finally:
             for cls, original in zip(classes, kept):
                 cls.__call__ = original
