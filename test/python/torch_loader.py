@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`penstock.torch.Loader`: what trainers look for, and tensors that view their batch."""
+import io
 import itertools
 import os
 import pathlib
@@ -250,6 +251,20 @@ class TorchLoader(unittest.TestCase):
             self.assertEqual([square.tolist() for square, _ in loader], rest)
             loader.sampler.set_epoch(3)
             self.assertEqual(len(list(map(len, loader))), 13)
+
+    def test_a_checkpoint_holds_its_state(self):
+        with Loader(NUMBERS, **OPTIONS) as loader: # as accelerate's register_for_checkpointing saves it
+            batches = iter(loader)
+            next(batches), next(batches)
+            checkpoint = io.BytesIO()
+            torch.save(loader.state_dict(), checkpoint)
+            rest = [square.tolist() for square, _ in batches]
+        checkpoint.seek(0)
+        with Loader(NUMBERS, **OPTIONS) as loader:
+            loader.load_state_dict(torch.load(checkpoint))
+            self.assertEqual([square.tolist() for square, _ in loader], rest)
+            loader.set_epoch(0)
+            self.assertEqual([square.tolist() for square, _ in itertools.islice(loader, 2, None)], rest) # without a state
 
     def test_samplers_of_torchs(self):
         utils = torch.utils.data
