@@ -3,6 +3,7 @@
 // Text of parameters, folders, files.
 #include "api/c/Values.h"
 #include "dsl/AST/Numbers.h"
+#include "runtime/sched/OpenSource.h"
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -62,9 +63,8 @@ api::openFiles(const runtime::Plan &plan, const runtime::SessionOptions &options
   const plan::PlanT &contents = plan.contents();
   for (const auto &source : contents.sources)
     for (const auto &argument : source->arguments) {
-      const bool inMemory = std::any_of(
-          options.memory.begin(), options.memory.end(),
-          [&](const runtime::MemoryColumn &column) { return column.name == argument->name; });
+      const bool inMemory = source->kind == "raw" &&
+                            runtime::memoryFor(contents, *source, argument->name, options.memory);
       // Paths are parameters; texts that stand in the pipeline open nothing.
       if (argument->type != plan::DType::text || argument->param < 0 || inMemory)
         continue;

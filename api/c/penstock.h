@@ -387,7 +387,8 @@ typedef enum pst_dtype {
 
 /* A column of a `raw` source that the caller holds in memory, in C order. The path parameter that
  * names its file in the pipeline has to be given all the same; nothing reads it, and it may be
- * "-". It is an error where two tables have a column of that name, of different files. */
+ * "-". `name` is the column's, or that parameter's, as where two tables have a column of one name:
+ * memory for both of these by that name is an error, and so is a name that no column has. */
 typedef struct pst_memory_column {
   const char *name;
   pst_dtype dtype;

@@ -16,6 +16,71 @@ namespace penstock::runtime {
 
 using plan::DType;
 
+namespace {
+
+/// The name of the parameter that names a column's file; empty where none does.
+std::string fileParam(const plan::PlanT &tree, const plan::SourceT &source,
+                      const std::string &column) {
+  for (const auto &argument : source.arguments)
+    if (argument->name == column && argument->param >= 0)
+      return tree.params[size_t(argument->param)]->name;
+  return "";
+}
+
+bool isRawColumn(const plan::PlanT &tree, const std::string &name) {
+  for (const auto &source : tree.sources)
+    for (const auto &column : source->columns)
+      if (source->kind == "raw" && column->name == name)
+        return true;
+  return false;
+}
+
+const MemoryColumn *named(const std::vector<MemoryColumn> &memory, const std::string &name) {
+  const auto found = std::find_if(memory.begin(), memory.end(),
+                                  [&](const MemoryColumn &one) { return one.name == name; });
+  return found == memory.end() ? nullptr : &*found;
+}
+
+} // namespace
+
+const MemoryColumn *memoryFor(const plan::PlanT &tree, const plan::SourceT &source,
+                              const std::string &column, const std::vector<MemoryColumn> &memory) {
+  const std::string param = fileParam(tree, source, column);
+  if (!param.empty() && !isRawColumn(tree, param))
+    if (const MemoryColumn *found = named(memory, param))
+      return found;
+  return named(memory, column);
+}
+
+Status checkMemory(const plan::PlanT &tree, const std::vector<MemoryColumn> &memory) {
+  for (const MemoryColumn &one : memory) {
+    const plan::SourceT *first = nullptr;
+    std::string param, all;
+    for (const auto &source : tree.sources)
+      for (const auto &column : source->columns) {
+        if (source->kind != "raw")
+          continue;
+        all += (all.empty() ? "`" : ", `") + column->name + "`";
+        if (memoryFor(tree, *source, column->name, memory) != &one)
+          continue;
+        const std::string other = fileParam(tree, *source, column->name);
+        if (first && other != param)
+          return sourceError(*source, "two tables have a column `" + column->name +
+                                          "`, and memory for it is given by its name; hint: give "
+                                          "that of each by the name of its file's parameter, `" +
+                                          param + "` and `" + other + "`");
+        first = source.get();
+        param = other;
+      }
+    if (!first)
+      return Error{Code::InvalidArgument,
+                   "no `raw` table has a column `" + one.name +
+                       "` in memory, or its file from a parameter of that name" +
+                       (all.empty() ? "" : "; columns are " + all)};
+  }
+  return {};
+}
+
 Error sourceError(const plan::SourceT &source, std::string message) {
   return {Code::InvalidArgument, source.kind + ": " + std::move(message)};
 }
@@ -80,7 +145,7 @@ Status useMemory(const MemoryColumn &memory, const plan::SourceT &source, RawCol
   return {};
 }
 
-Result<std::unique_ptr<Source>> openColumns(const plan::SourceT &source,
+Result<std::unique_ptr<Source>> openColumns(const plan::PlanT &tree, const plan::SourceT &source,
                                             const SourceArguments &arguments,
                                             const SessionOptions &options) {
   std::vector<RawColumn> columns;
@@ -94,9 +159,8 @@ Result<std::unique_ptr<Source>> openColumns(const plan::SourceT &source,
       column.path = path->text;
     const plan::ArgumentT *format = arguments.find(wanted->name + ".format");
     column.npy = format && format->text == "npy";
-    auto memory = std::find_if(options.memory.begin(), options.memory.end(),
-                               [&](const MemoryColumn &m) { return m.name == wanted->name; });
-    if (memory != options.memory.end()) {
+    const MemoryColumn *memory = memoryFor(tree, source, wanted->name, options.memory);
+    if (memory) {
       if (Status status = useMemory(*memory, source, column); !status)
         return status.error();
     } else if (column.path.empty()) {
@@ -284,13 +348,13 @@ std::vector<bool> usedColumns(const plan::PlanT &tree, const plan::SourceT &sour
 
 } // namespace
 
-Result<std::unique_ptr<Source>> openSource(const plan::SourceT &source,
+Result<std::unique_ptr<Source>> openSource(const plan::PlanT &tree, const plan::SourceT &source,
                                            const SourceArguments &arguments,
                                            const SessionOptions &options) {
   if (source.kind == "image_folder" || source.kind == "audio_folder")
     return openFolder(source, arguments, options);
   if (source.kind == "raw")
-    return openColumns(source, arguments, options);
+    return openColumns(tree, source, arguments, options);
   if (source.kind == "synthetic")
     return openComputed(source, arguments);
   const bool isText = source.kind == "csv" || source.kind == "file_list";

@@ -35,6 +35,15 @@ private:
   const std::vector<plan::ArgumentT> &params;
 };
 
+/// Returns the caller's memory that takes the place of the file of a `raw` column: given by the
+/// name of the file's parameter, unless a column is called so, or else of the column. Null if
+/// there is none.
+const MemoryColumn *memoryFor(const plan::PlanT &tree, const plan::SourceT &source,
+                              const std::string &column, const std::vector<MemoryColumn> &memory);
+
+/// Refuses memory that is no column's, and such for columns of two tables.
+Status checkMemory(const plan::PlanT &tree, const std::vector<MemoryColumn> &memory);
+
 Error sourceError(const plan::SourceT &source, std::string message);
 
 /// Returns the folder for a source's index.
@@ -49,7 +58,7 @@ Result<CacheFolder> cacheFolder(const plan::SourceT &source, const SourceArgumen
 ///   to be kept. Likewise for checkpoints of JPEG files, here and for tables
 ///   and tar files; build_index, where those that are missing are to be made.
 /// * `raw`: a path per column, by its name; `<column>.format`: npy. A column of
-///   `options.memory` with that name takes its place.
+///   `options.memory` takes its place (memoryFor()).
 /// * `synthetic`: length; `<column>.low` and `<column>.end` for columns with a
 ///   range; seed.
 /// * `csv`: list, root; separator; header, where there is none; `<column>.from`,
@@ -59,7 +68,7 @@ Result<CacheFolder> cacheFolder(const plan::SourceT &source, const SourceArgumen
 /// * `tar_shards`: shards; index, keep_index; `<column>.from`, an extension.
 /// * `external_source`: none; `options.external` has its rows.
 /// * `video_clips`: root; length, step, every; index, keep_index.
-Result<std::unique_ptr<Source>> openSource(const plan::SourceT &source,
+Result<std::unique_ptr<Source>> openSource(const plan::PlanT &tree, const plan::SourceT &source,
                                            const SourceArguments &arguments,
                                            const SessionOptions &options);
 

@@ -108,30 +108,6 @@ std::string nameOfTable(const plan::PlanT &tree, const plan::SourceT &source,
   return name;
 }
 
-/// Refuses memory for columns of two tables: it goes by the name of a column, and would be the rows
-/// of both. Tables of one file are one.
-Status checkMemory(const plan::PlanT &tree, const SessionOptions &options) {
-  for (const MemoryColumn &memory : options.memory) {
-    std::string first;
-    for (const auto &source : tree.sources)
-      for (const auto &argument : source->arguments) {
-        if (source->kind != "raw" || argument->name != memory.name)
-          continue;
-        const std::string file = argument->param < 0
-                                     ? '"' + argument->text + '"'
-                                     : '`' + tree.params[size_t(argument->param)]->name + '`';
-        if (first.empty())
-          first = file;
-        else if (first != file)
-          return sourceError(*source, "two tables have a column `" + memory.name + "`, one of " +
-                                          first + " and one of " + file +
-                                          ", and memory is given by the column's name alone; "
-                                          "hint: rename one of the columns");
-      }
-  }
-  return {};
-}
-
 } // namespace
 
 Result<std::unique_ptr<Source>> Tables::openConcat(const plan::SourceT &source) const {
@@ -161,7 +137,7 @@ Status Tables::add(const plan::PlanT &tree, size_t number,
     table.source = std::move(*opened);
   } else {
     auto opened =
-        wanted.kind == "concat" ? openConcat(wanted) : openSource(wanted, arguments, options);
+        wanted.kind == "concat" ? openConcat(wanted) : openSource(tree, wanted, arguments, options);
     if (!opened)
       return opened.error();
     table.source = std::move(*opened);
@@ -210,7 +186,7 @@ Result<std::unique_ptr<Tables>> Tables::open(const plan::PlanT &tree,
   auto result = std::make_unique<Tables>();
   result->files = options.files;
   result->tables.resize(tree.sources.size());
-  if (Status status = checkMemory(tree, options); !status)
+  if (Status status = checkMemory(tree, options.memory); !status)
     return status.error();
   size_t given = 0;
   for (const bool isConcat : {false, true}) // parts first, wherever they stand

@@ -833,12 +833,22 @@ pipeline two(a: path, b: path) {
         def load(text, **columns):
             with penstock.load(text, columns=columns, cache="") as loader:
                 return [numpy.asarray(output).tolist() for output in next(iter(loader))]
-        with self.assertRaisesRegex(penstock.SessionError, "two tables have a column `x`, one of `[ab]` and one of `[ab]`, and memory is given by the column's name alone; "
-                                    "hint: rename one of the columns"):
+        with self.assertRaisesRegex(penstock.SessionError, "two tables have a column `x`, .*by the name of its file's parameter, `[ab]` and `[ab]`"):
             load(text, x=[1, 2])
+        self.assertEqual(load(text, a=[1, 2], b=[3, 4]), [[1, 2], [3, 4]])
         renamed = text.replace("raw(x = column(b", "raw(y = column(b").replace("other.x", "other.y")
         self.assertEqual(load(renamed, x=[1, 2], y=[3, 4]), [[1, 2], [3, 4]])
         self.assertEqual(load(text.replace("column(b", "column(a"), x=[1, 2]), [[1, 2], [1, 2]]) # of one file: one table
+
+    def test_arrays_end_to_end(self):
+        text = """pipe 1
+pipeline both(a: path, b: path) {
+  for row in concat([raw(x = column(a, i64)), raw(x = column(b, i64))])
+  batch 5 per rank last keep { output x: i64[n] = row.x  output part: i64[n] = row.part }
+}
+"""
+        with penstock.load(text, columns={"a": [1, 2, 3], "b": [40, 50]}, cache="") as loader:
+            self.assertEqual([numpy.asarray(output).tolist() for output in next(iter(loader))], [[1, 2, 3, 40, 50], [0, 0, 0, 1, 1]])
 
     def test_columns_of_other_libraries(self):
         class Fleeting:

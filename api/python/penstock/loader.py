@@ -81,8 +81,8 @@ def load(source: str | os.PathLike[str], *, pipeline: str | None = None, paramet
     pipeline         which one, where the file has several
     values           the pipeline's parameters: ``root="data", per_rank=256``
     parameters       the same as a mapping, for names that this function has, too
-    columns          arrays for the columns of a `raw` source, by name, of NumPy's or what numpy.asarray takes, in the type that the
-                     pipeline declares; their files need not be given then. Arrays are read where they lie; lists are copied
+    columns          arrays for the columns of a `raw` source, by name or by the parameter that names its file, of NumPy's or what numpy.asarray
+                     takes, in the type that the pipeline declares; their files need not be given then. Arrays are read where they lie; lists are copied
     seed, epoch      in place of the pipeline's seed; the first epoch
     rank, world      this rank's number and how many there are
     threads          0: the processors that this process may use, divided by `ranks_here` (the ranks on this machine)
@@ -280,7 +280,8 @@ class Loader(_c.OfThisProcess):
         self._epoch, self._taken = self._info["epoch"], False
 
     def _check_columns(self) -> None:
-        strange = [name for name in self._columns if not self.program.names_column(name)]
+        paths = {p.name for p in self.program.parameters if p.type == "path"} # the library knows whose they are
+        strange = [name for name in self._columns if name not in paths and not self.program.names_column(name)]
         if not strange:
             return
         try:

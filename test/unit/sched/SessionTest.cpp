@@ -294,18 +294,26 @@ TEST(Session, MemoryIsOfOneTable) {
     return session ? std::string("accepted") : session.error().message;
   };
   EXPECT_EQ(message(),
-            "raw: two tables have a column `pixels`, one of `images` and one of `others`, and "
-            "memory is given by the column's name alone; hint: rename one of the columns");
-  files[1]->param = -1;
-  files[1]->text = "other.bin";
-  EXPECT_EQ(message(),
-            "raw: two tables have a column `pixels`, one of `images` and one of \"other.bin\", "
-            "and memory is given by the column's name alone; hint: rename one of the columns");
+            "raw: two tables have a column `pixels`, and memory for it is given by its name; hint: "
+            "give that of each by the name of its file's parameter, `images` and `others`");
   files[1]->param = 0; // beside another column, say
   EXPECT_EQ(message(), "accepted");
   files[1]->param = 1;
-  other.columns.back()->name = files[1]->name = "mask"; // as the hint says
+  other.columns.back()->name = files[1]->name = "mask";
   EXPECT_EQ(message(), "raw: column `mask` has neither a file nor memory");
+  other.columns.back()->name = files[1]->name = "pixels";
+  auto options = table.options();
+  options.memory.push_back(options.memory[1]);
+  options.memory[1].name = "images";
+  options.memory[2].name = "others";
+  auto session = pipeline.open(options);
+  EXPECT_TRUE(session) << session.error().message;
+  options.memory[2].name = "more";
+  session = pipeline.open(options);
+  ASSERT_FALSE(session);
+  EXPECT_EQ(session.error().message,
+            "no `raw` table has a column `more` in memory, or its file from a parameter of that "
+            "name; columns are `value`, `pixels`, `pixels`");
 }
 
 TEST(Session, ATableThatFillsNoBatchHasSamplesButNoBatches) {

@@ -279,8 +279,8 @@ void Index::findFrames(Input &input, const pst_video_bytes &file, const pst_vide
 /// none.
 bool Index::comesOut(int64_t wanted, const pst_video_bytes &file,
                      const pst_video_limits &limits) const {
-  Allowance allowance(limits);
-  CodecPtr codec = openCodec(*parameters, limits.pixels, allowance.memory, Damaged::Conceal);
+  Allowance held(limits);
+  CodecPtr codec = openCodec(*parameters, limits.pixels, held.memory, Damaged::Conceal);
   Input input(file, AVMEDIA_TYPE_VIDEO);
   PacketPtr packet = newPacket();
   FramePtr frame = newFrame();
@@ -299,7 +299,7 @@ bool Index::comesOut(int64_t wanted, const pst_video_bytes &file,
   }
   (void)avcodec_send_packet(codec.get(), nullptr);
   take();
-  allowance.memory.check();
+  held.memory.check();
   return found;
 }
 
