@@ -119,12 +119,14 @@ class Sound(LanguageTest):
             file.write("no sound at all " * 500)
         open(os.path.join(self.data, "empty.mp3"), "w").close()
         self.ffmpeg("-f", "lavfi", "-i", "testsrc=s=64x48:d=1", os.path.join(self.data, "silent.mp4"))
-        self.put([*KINDS, "text.mp3", "empty.mp3", "silent.mp4"])
+        self.ffmpeg("-f", "lavfi", "-i", "sine=d=1", os.path.join(self.data, "true.tta"))
+        self.put([*KINDS, "text.mp3", "empty.mp3", "silent.mp4", "true.tta"])
         text, given = self.of_files()
         said = self.run_tool("run", self.write(text), *given).stderr
         self.assertIn("text.mp3: no sound file of a format that is read, or damaged: Invalid data found when processing input", said)
         self.assertIn("empty.mp3: not a sound file: it is empty", said)
         self.assertIn("silent.mp4: the file has no sound", said)
+        self.assertIn("true.tta: no sound file of a format that is read, or damaged: it is of the format `tta`", said)
         for line in said.splitlines():  # and nothing of FFmpeg's beside
             self.assertRegex(line, "^bad (?:sample|substitute): epoch 0, position |^[0-9]+ bad samples, ")
 

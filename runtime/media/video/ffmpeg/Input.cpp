@@ -141,6 +141,16 @@ Input::Input(const pst_video_bytes &file, AVMediaType kind) : file(file) {
   }
 }
 
+/// Why a file was not opened; in words of ours where it is of a format that is not read.
+static std::string whyNotOpened(int code) {
+  const std::string why = reported(); // " (tta: Format not on whitelist 'mov,mp4,...')"
+  const size_t end = why.find(": Format not on whitelist");
+  constexpr size_t begin = 2;
+  return end == std::string::npos || end < begin
+             ? textOf(code) + why
+             : "it is of the format `" + why.substr(begin, end - begin) + "`";
+}
+
 void Input::findStream(AVMediaType kind) {
   const bool isSound = kind == AVMEDIA_TYPE_AUDIO;
   int code = avformat_open_input(&context, "", nullptr, nullptr); // frees it where it fails
@@ -153,12 +163,14 @@ void Input::findStream(AVMediaType kind) {
   if (unreadable)
     throw Failure{PST_VIDEO_CORRUPT, "the file cannot be read"};
   if (code < 0)
-    throw Failure{PST_VIDEO_CORRUPT, std::string(isSound ? "no sound file" : "no video file") +
-                                         " of a format that is read, or damaged: " + textOf(code) +
-                                         reported()};
-  if (stream < 0 || (chosen().disposition & AV_DISPOSITION_ATTACHED_PIC))
+    throw Failure{PST_VIDEO_CORRUPT,
+                  std::string(isSound ? "no sound file" : "no video file") +
+                      " of a format that is read, or damaged: " + whyNotOpened(code)};
+  if (stream < 0)
     throw Failure{PST_VIDEO_UNSUPPORTED,
                   isSound ? "the file has no sound" : "the file has no video stream"};
+  if (chosen().disposition & AV_DISPOSITION_ATTACHED_PIC)
+    throw Failure{PST_VIDEO_UNSUPPORTED, "the file has a picture and no video stream"};
   for (unsigned i = 0; i < context->nb_streams; ++i)
     if (int(i) != stream)
       context->streams[i]->discard = AVDISCARD_ALL;
