@@ -363,7 +363,10 @@ std::vector<BadSample> Session::badSamples() const {
   return impl->reports;
 }
 
-const MemoryReport &Session::memory() const { return impl->memory; }
+MemoryReport Session::memory() const {
+  std::lock_guard guard(impl->lock);
+  return impl->memory;
+}
 DeviceMemory Session::deviceMemory() const {
   std::lock_guard guard(impl->lock);
   return impl->device->taken();
@@ -373,13 +376,21 @@ std::vector<std::string> Session::classNames() const { return impl->tables->clas
 Result<std::string> Session::rowText(int64_t row, std::string_view column) const {
   return impl->tables->text(0, row, column);
 }
-int64_t Session::batchSize() const { return impl->program->perRank; }
+// With parameters, start() has another program.
+int64_t Session::batchSize() const {
+  std::lock_guard guard(impl->lock);
+  return impl->program->perRank;
+}
 const std::vector<std::string> &Session::warnings() const { return impl->tables->warnings(); }
 const Processors &Session::processors() const { return impl->processors; }
 int Session::threads() const { return impl->limits.threads; }
 
-int64_t Session::batchesPerEpoch() const { return impl->program->batchesPerEpoch().value_or(-1); }
+int64_t Session::batchesPerEpoch() const {
+  std::lock_guard guard(impl->lock);
+  return impl->program->batchesPerEpoch().value_or(-1);
+}
 int64_t Session::samplesPerEpoch() const {
+  std::lock_guard guard(impl->lock);
   return impl->program->callerOrders ? -1 : impl->program->samplesPerEpoch();
 }
 

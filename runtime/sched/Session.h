@@ -98,7 +98,7 @@ public:
   /// Returns the bad samples of the batches delivered so far, all epochs, in order of delivery; at
   /// most the last 65,536.
   std::vector<BadSample> badSamples() const;
-  const MemoryReport &memory() const;
+  MemoryReport memory() const;
   /// GPU memory taken so far by the session and its batches; grows to the largest batch. Any
   /// thread.
   DeviceMemory deviceMemory() const;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "test/unit/sched/Pipelines.h"
 
+#include <atomic>
 #include <set>
 #include <thread>
 #include <tuple>
@@ -52,6 +53,29 @@ TEST(Epochs, StartingTheNextOneKeepsWhatWasDoneAhead) {
   ASSERT_TRUE((*session)->start(1));
   EXPECT_EQ(readEpoch(**session).samples.size(), 24u);
   EXPECT_LE(files.filesRead(), opened + 24 + 17 * 4 + 24);
+}
+
+TEST(Epochs, OtherThreadsAskWhileParametersChange) {
+  MemoryTable table(32);
+  Pipeline pipeline = memoryPipeline();
+  pipeline.param("strength", DType::f64, true);
+  pipeline.plan.params[0]->slot = 12;
+  SessionOptions options = table.options();
+  options.params = {{"strength", 0.5}};
+  auto session = pipeline.open(options);
+  ASSERT_TRUE(session);
+  std::atomic<bool> isDone = false;
+  std::atomic<int> asked = 0;
+  std::thread other([&] {
+    while (!isDone) {
+      asked += (*session)->batchesPerEpoch() == 8 && (*session)->batchSize() == 4 &&
+               (*session)->samplesPerEpoch() == 32 && (*session)->memory().fixed > 0;
+    }
+  });
+  for (uint32_t i = 0; i < 50 || asked == 0; ++i)
+    ASSERT_TRUE((*session)->start(i, {{"strength", 0.25 + i}}));
+  isDone = true;
+  other.join();
 }
 
 TEST(Epochs, ParametersChangeWithoutClosing) {

@@ -215,7 +215,8 @@ TEST(RowChoice, ItsMemoryIsStated) {
   auto session = choosing(plan::Order::weighted, true, true).open(table.options());
   ASSERT_TRUE(session);
   uint64_t found = 0;
-  for (const auto &[name, bytes] : (*session)->memory().parts)
+  const MemoryReport memory = (*session)->memory();
+  for (const auto &[name, bytes] : memory.parts)
     if (name == "order")
       found = bytes;
   EXPECT_EQ(found, 16u * 40);
