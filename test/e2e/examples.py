@@ -108,7 +108,7 @@ class ExamplesTest(ToolTest):
         lists = {"speech.pipe": self.sounds, "whisper.pipe": self.sounds, "speech_commands.pipe": self.labelled, "esc50.pipe": self.labelled,
                  "wav2vec2.pipe": self.sized}
         files = lists.get(os.path.basename(path), self.scans)
-        given = {"root": self.data, "photos": self.data, "masks": self.masks, "images": self.images, "labels": self.labels, "list": files, "pairs": self.pairs, "stereo": self.stereo, "objects": self.objects, "per_rank": "4",
+        given = {"root": self.data, "photos": self.data, "good": self.data, "more": self.masks, "masks": self.masks, "images": self.images, "labels": self.labels, "list": files, "pairs": self.pairs, "stereo": self.stereo, "objects": self.objects, "per_rank": "4",
                  "manifest": self.manifest, "rooms": self.manifest, "noises": self.noises,
                  "samples": "10000", "batch_samples": "40000", "shortest": "9000", "buckets": "2",
                  **self.columns(path)}
