@@ -26,7 +26,7 @@ SHRUNK = "weight-center-at-the-edge"  # the one that shrink.py repeats
 
 # The programs that a test of parity takes.
 PARITY = {"formats": ["test/parity/decode-image"], "joined": ["test/parity/decode-video", "test/parity/remux-video"],
-          "damage": ["test/parity/decode-video", "test/parity/remux-video"],
+          "damage": ["test/parity/decode-video", "test/parity/remux-video"], "starts": ["test/parity/decode-video", "test/parity/remux-video"],
           "library": ["test/parity/reference-sample"], "packets": ["test/parity/decode-sound"], "sound": ["test/parity/decode-sound"],
           "unseen": ["tools/penstock/penstock", "test/parity/reference-sample"]}
 

@@ -40,6 +40,7 @@ CODECS = {
     "wmv2": ["-c:v", "wmv2", *GROUP],
     "h264": clips.x264("keyint=6:min-keyint=6:scenecut=0:bframes=2:b-adapt=0"),
     "h264-open": clips.x264("keyint=6:min-keyint=6:scenecut=0:bframes=3:b-pyramid=normal:b-adapt=0:open-gop=1"),
+    "mpeg4-fields": ["-c:v", "mpeg4", *GROUP, "-bf", 2, "-flags", "+ilme+ildct"],
     "h264-refresh": clips.x264("keyint=6:intra-refresh=1:bframes=0"),
     "h265": [*X265, X265_GROUP + ":bframes=2:open-gop=0"],
     "h265-open": [*X265, X265_GROUP + ":bframes=3:open-gop=1"],
@@ -65,7 +66,7 @@ CODECS = {
 }
 CONTAINERS = ["mkv", "mp4", "avi", "flv", "mov", "3gp", "asf", "webm", "nut", "ts", "mpg", "ogv", "ivf"]
 SEEKS = list(CODECS)[:list(CODECS).index("mjpeg")]
-NO_SEEKS = ("h263-overlapped", "h263p-overlapped", "h264-refresh", "xvid-packed")
+NO_SEEKS = ("mpeg4-fields", "h263-overlapped", "h263p-overlapped", "h264-refresh", "xvid-packed")
 ALL = bool(os.environ.get("PENSTOCK_VIDEO_ALL"))
 
 

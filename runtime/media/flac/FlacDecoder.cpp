@@ -22,6 +22,7 @@ struct FlacDecoder::Run {
   std::array<uint8_t, FlacFile::headSize> head;
   size_t headGiven = 0;
   Status status;
+  int written = 0; ///< frames that came of one
 
   void fail(const std::string &what) {
     if (status)
@@ -53,7 +54,9 @@ struct FlacDecoder::Run {
                                               const FLAC__int32 *const samples[], void *user) {
     Run &run = *static_cast<Run *>(user);
     const FLAC__FrameHeader &header = frame->header;
-    if (header.channels != run.file.channels() || header.bits_per_sample != run.file.bits())
+    if (++run.written > 1) // libFLAC has put silence where frames are missing, and says nothing
+      run.fail("frames are missing");
+    else if (header.channels != run.file.channels() || header.bits_per_sample != run.file.bits())
       run.fail("it has " + std::to_string(header.channels) + " channels of " +
                std::to_string(header.bits_per_sample) + " bits");
     else if (header.sample_rate != run.file.rate() && run.status)
@@ -110,8 +113,8 @@ Status FlacDecoder::run(Run &run) {
                                                   &run) == FLAC__STREAM_DECODER_INIT_STATUS_OK;
   while (isOpen && run.status && run.next < run.until &&
          FLAC__stream_decoder_process_single(decoder) &&
-         FLAC__stream_decoder_get_state(decoder) != FLAC__STREAM_DECODER_END_OF_STREAM) {
-  }
+         FLAC__stream_decoder_get_state(decoder) != FLAC__STREAM_DECODER_END_OF_STREAM)
+    run.written = 0;
   const auto state = isOpen ? FLAC__stream_decoder_get_state(decoder)
                             : FLAC__STREAM_DECODER_MEMORY_ALLOCATION_ERROR;
   if (isOpen)

@@ -301,4 +301,57 @@ TEST(Flac, DamagedFilesAreFoundOut) {
   EXPECT_GT(bad, files / 2);
 }
 
+// Whole frames: each that is there is right, and libFLAC fills what is missing with silence.
+TEST(Flac, FramesThatAreMissingOrElsewhere) {
+  std::mt19937 random(7);
+  const Bytes whole = encoded(soundOf(1, 16, 8000, 8), {576, true, false});
+  Reader good(whole);
+  ASSERT_TRUE(good.probe());
+  const auto wanted = good.decode(0, 8000);
+  std::vector<size_t> starts; // of frames, and the end
+  MediaSpan bytes(whole);
+  auto flac = FlacFile::open(bytes);
+  ASSERT_TRUE(flac);
+  for (int64_t sample = 0; sample < 8000; sample += 576)
+    starts.push_back(flac->find(sample)->offset);
+  starts.push_back(whole.size());
+  int bad = 0, right = 0;
+  for (int i = 0; i < 120; ++i) {
+    const size_t frames = starts.size() - 1, at = 1 + random() % (frames - 3);
+    const auto frame = [&](size_t number) {
+      return Bytes(whole.begin() + ptrdiff_t(starts[number]),
+                   whole.begin() + ptrdiff_t(starts[number + 1]));
+    };
+    std::vector<size_t> order;
+    for (size_t number = 0; number < frames; ++number)
+      order.push_back(number);
+    if (i % 3 == 0)
+      order.erase(order.begin() + ptrdiff_t(at), order.begin() + ptrdiff_t(at + 1 + random() % 2));
+    else if (i % 3 == 1)
+      std::swap(order[at], order[at + 1]);
+    else
+      order.insert(order.begin() + ptrdiff_t(at), order[random() % frames]);
+    Bytes file(whole.begin(), whole.begin() + ptrdiff_t(starts[0]));
+    for (size_t number : order) {
+      const Bytes one = frame(number);
+      file.insert(file.end(), one.begin(), one.end());
+    }
+    Reader reader(file);
+    ASSERT_TRUE(reader.probe());
+    for (int k = 0; k < 6; ++k) {
+      const int64_t low = int64_t(random() % 7900),
+                    high = low + 1 + int64_t(random() % 100) * (k + 1);
+      if (high > 8000)
+        continue;
+      const auto found = reader.decode(low, high);
+      bad += found.empty();
+      right += !found.empty();
+      for (int64_t sample = low; !found.empty() && sample < high; ++sample)
+        ASSERT_EQ(found[size_t(sample)], wanted[size_t(sample)]) << i << " " << sample;
+    }
+  }
+  EXPECT_GT(bad, 50);
+  EXPECT_GT(right, 200);
+}
+
 } // namespace

@@ -224,10 +224,10 @@ void Index::readPackets(Input &input, const pst_video_bytes &file) {
 }
 
 /// Frames by time. What is shown before the first key frame may need packets
-/// that the file does not have: whether a decoder gives it is tried.
+/// that the file does not have: whether FFmpeg's program gives it is tried, concealed or not.
 void Index::findFrames(Input &input, const pst_video_bytes &file, const pst_video_limits &limits) {
-  Allowance allowance(limits);
-  CodecPtr codec = openCodec(*parameters, limits.pixels, allowance.memory);
+  Allowance room(limits);
+  CodecPtr codec = openCodec(*parameters, limits.pixels, room.memory, Damaged::Conceal);
   PacketPtr packet = newPacket();
   FramePtr frame = newFrame();
   std::vector<int64_t> seen;     // packets
@@ -254,7 +254,7 @@ void Index::findFrames(Input &input, const pst_video_bytes &file, const pst_vide
   }
   (void)avcodec_send_packet(codec.get(), nullptr);
   take();
-  allowance.memory.check();
+  room.memory.check();
   if (seen.empty())
     throw Failure{PST_VIDEO_CORRUPT, "no frame of the video can be decoded"};
   std::sort(seen.begin(), seen.end());

@@ -200,45 +200,45 @@ bool Input::next(AVPacket &packet) {
   }
 }
 
-constexpr int blankBytes = 16; // which are enough to be no picture's
+constexpr size_t blankSize = 4096;
 
-/// What stands in a picture's memory before it is decoded: no picture's rows begin like it.
-static const std::array<uint8_t, 4096> &blank() {
+/// What stands in a picture's memory before it is decoded, again and again: eight bytes of it are
+/// in no picture. They are followed by its first ones.
+static const std::array<uint8_t, blankSize + 8> &blank() {
   static const auto bytes = [] {
-    std::array<uint8_t, 4096> made{};
+    std::array<uint8_t, blankSize + 8> made{};
     uint32_t state = 1;
     for (uint8_t &byte : made)
       byte = uint8_t((state = state * 1664525u + 1013904223u) >> 24);
+    std::copy_n(made.begin(), 8, made.end() - 8);
     return made;
   }();
   return bytes;
 }
 
-/// Whether decoders write all of a picture, unless it is damaged.
+/// Whether decoders write all of a picture, unless it is damaged, and may not say then that it is.
 static bool writesAll(const AVCodecContext &codec) {
   const AVCodecDescriptor *known = codec.codec_descriptor;
-  return known && (known->props & AV_CODEC_PROP_INTRA_ONLY || known->id == AV_CODEC_ID_FFV1);
+  return known && (known->props & AV_CODEC_PROP_INTRA_ONLY || known->id == AV_CODEC_ID_FFV1 ||
+                   known->id == AV_CODEC_ID_HEVC);
 }
 
 bool hasUnwritten(const AVCodecContext &codec, const AVFrame &frame) {
   if (!writesAll(codec))
     return false;
-  const std::array<uint8_t, 4096> &wanted = blank();
-  const AVPixFmtDescriptor *format = av_pix_fmt_desc_get(AVPixelFormat(frame.format));
-  for (int plane = 0; format && plane < av_pix_fmt_count_planes(AVPixelFormat(frame.format));
-       ++plane) {
+  const auto kind = AVPixelFormat(frame.format);
+  const AVPixFmtDescriptor *format = av_pix_fmt_desc_get(kind);
+  for (int plane = 0; format && plane < av_pix_fmt_count_planes(kind); ++plane) {
     const AVBufferRef *buffer = av_frame_get_plane_buffer(const_cast<AVFrame *>(&frame), plane);
-    const int width = av_image_get_linesize(AVPixelFormat(frame.format), frame.width, plane);
-    if (!buffer || width < blankBytes)
-      continue;
     const bool isChroma = (plane == 1 || plane == 2) && !(format->flags & AV_PIX_FMT_FLAG_RGB);
     const int rows = isChroma ? AV_CEIL_RSHIFT(frame.height, format->log2_chroma_h) : frame.height;
-    for (int row = 0; row < rows; ++row) {
+    const int width = av_image_get_linesize(kind, frame.width, plane);
+    for (int row = 0; buffer && row < rows; ++row) {
       const uint8_t *at = frame.data[plane] + ptrdiff_t(row) * frame.linesize[plane];
-      const size_t place = size_t(at - buffer->data) % wanted.size();
-      if (place <= wanted.size() - blankBytes &&
-          std::memcmp(at, wanted.data() + place, blankBytes) == 0)
-        return true;
+      const auto place = size_t(at - buffer->data);
+      for (int i = 0; i + 8 <= width; i += 8)
+        if (std::memcmp(at + i, blank().data() + (place + size_t(i)) % blankSize, 8) == 0)
+          return true;
     }
   }
   return false;
@@ -253,9 +253,9 @@ int FrameMemory::allocate(AVCodecContext *codec, AVFrame *frame, int flags) {
   // A damaged picture may leave parts unwritten: they must not show another picture.
   if (writesAll(*codec))
     for (const AVBufferRef *buffer : frame->buf)
-      for (size_t at = 0; buffer && at < size_t(buffer->size); at += blank().size())
+      for (size_t at = 0; buffer && at < size_t(buffer->size); at += blankSize)
         std::memcpy(buffer->data + at, blank().data(),
-                    std::min(blank().size(), size_t(buffer->size) - at));
+                    std::min(blankSize, size_t(buffer->size) - at));
   for (const AVBufferRef *buffer : frame->buf) {
     if (!buffer ||
         std::find(self.known.begin(), self.known.end(), buffer->data) != self.known.end())

@@ -94,7 +94,7 @@ private:
   bool refused = false;
 };
 
-/// Returns whether rows of a picture are as they were before it was decoded: it is damaged, and
+/// Returns whether some of a picture is as it was before it was decoded: it is damaged, and
 /// some decoders say so nowhere else.
 bool hasUnwritten(const AVCodecContext &codec, const AVFrame &frame);
 

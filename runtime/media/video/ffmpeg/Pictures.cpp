@@ -211,7 +211,9 @@ public:
 class Mpeg4 final : public PictureReader {
 public:
   explicit Mpeg4(Bytes extra) : extra(extra.begin(), extra.end()) {
-    knows = headerOf(extra) < extra.size();
+    const size_t head = headerOf(extra);
+    knows = head < extra.size();
+    hasFields = knows && isInterlaced(extra.subspan(head + 4));
   }
   Picture read(Bytes packet) override {
     const size_t head = headerOf(packet);
@@ -222,12 +224,16 @@ public:
       // FFmpeg knows the header that `extra` has from the beginning, and no other.
       if (std::search(extra.begin(), extra.end(), said.begin(), said.end()) == extra.end())
         knows = false;
+      hasFields |= isInterlaced(said.subspan(std::min<size_t>(4, said.size())));
     }
     const int type = vop + 4 < packet.size() ? packet[vop + 4] >> 6 : 1;
     Picture picture = intra(type == 0);
     picture.isBetween = type == 2;
     picture.isReferenced = !picture.isBetween;
     picture.isBehindAll = !picture.isBetween;
+    // FFmpeg's vectors of fields are in units of the first such picture's distance, which no
+    // flush forgets.
+    picture.needsAll = picture.isBetween && hasFields;
     picture.isStart &= hasHeader || knows;
     picture.isPacked =
         findCode(packet, vop + 4, [](uint8_t code) { return code == 0xB6; }) < packet.size();
@@ -239,8 +245,34 @@ private:
   static size_t headerOf(Bytes bytes) {
     return findCode(bytes, 0, [](uint8_t code) { return code >= 0x20 && code <= 0x2F; });
   }
+  /// ISO/IEC 14496-2, 6.2.3: of a rectangular object layer, behind its start code.
+  static bool isInterlaced(Bytes layer) {
+    Bits bits(layer);
+    bits.skip(1 + 8);
+    if (bits.flag()) // says its version
+      bits.skip(4 + 3);
+    if (bits.take(4) == 15) // another aspect
+      bits.skip(8 + 8);
+    if (bits.flag()) { // parameters of control
+      bits.skip(2 + 1);
+      if (bits.flag())
+        bits.skip(79); // of a buffer
+    }
+    const bool isRectangle = bits.take(2) == 0;
+    bits.skip(1);
+    const uint32_t resolution = bits.take(16);
+    bits.skip(1);
+    if (bits.flag()) { // a fixed rate, in as many bits as the resolution's largest time
+      uint32_t size = 1;
+      while (size < 16 && (resolution - 1) >> size)
+        ++size;
+      bits.skip(size);
+    }
+    bits.skip(1 + 13 + 1 + 13 + 1);
+    return isRectangle && bits.flag() && !bits.failed();
+  }
   std::vector<uint8_t> extra;
-  bool knows;
+  bool knows, hasFields;
 };
 
 } // namespace

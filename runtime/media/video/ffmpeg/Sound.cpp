@@ -669,6 +669,10 @@ public:
       if (index.packets[size_t(i)].isDamaged)
         refuse(std::min(start, i), i);
     while (!decode(start, begin, end, first, count)) {
+      if (start == 0 && index.isDirect() && !asDemuxed) {
+        asDemuxed = true; // damage may make a decoder look at the bytes behind a packet, too
+        continue;
+      }
       if (start == 0)
         throw Failure{PST_VIDEO_CORRUPT, "its packets give other samples than when the file was "
                                          "indexed: it has changed since, or is damaged"};
@@ -747,7 +751,7 @@ private:
   }
 
   void load(int64_t at, const SoundPacket &one) {
-    if (index.isDirect()) {
+    if (index.isDirect() && !asDemuxed) {
       av_packet_unref(packet.get());
       if (av_new_packet(packet.get(), int(one.size)) < 0)
         throw std::bad_alloc();
@@ -781,6 +785,7 @@ private:
   Floats floats;
   std::vector<float> values;    // of one packet
   std::unique_ptr<Input> input; // where packets are not direct
+  bool asDemuxed = false;       // nor taken to be
   int64_t inputAt = 0;
 };
 
