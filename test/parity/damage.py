@@ -166,6 +166,33 @@ class Damage(video.VideoTest):
                 self.check_file(path, rng)
         self.assertGreater(self.counted, before)
 
+    def test_first_pictures_have_numbers(self):
+        """Where FFmpeg's program has all frames, so have we, and at their places, whatever is wrong with the first one."""
+        for name in ("h265.mkv", "mpeg4.mp4", "mpeg2.mp4"):
+            whole, path = os.path.join(self.folder, name), os.path.join(self.folder, "first-" + name)
+            if not os.path.exists(whole):
+                subprocess.run([self.remux_program, os.path.join(self.folder, "mpeg2.nut"), whole], check=True)
+            first = int(subprocess.run(["ffprobe", "-v", "error", "-select_streams", "v", "-show_entries", "packet=pos", "-of", "csv=p=0", whole],
+                                       capture_output=True, text=True, check=True).stdout.split()[0].strip(","))
+            with open(whole, "rb") as file:
+                data = file.read()
+            sound = [frame for _, frame in clips.whole(whole)]
+            for turn in range(8 * ROUNDS):
+                rng = random.Random(turn)
+                damaged = bytearray(data)
+                damaged[first + rng.randrange(8, 200)] ^= 1 << rng.randrange(8)
+                with open(path, "wb") as file:
+                    file.write(damaged)
+                given = [frame for _, frame in clips.whole(path)]
+                if len(given) != len(sound):
+                    continue
+                with self.subTest(name=name, turn=turn):
+                    self.assertEqual(self.decoder.ask("index", path)[0], len(sound))
+                    for i in (2, len(sound) // 2, len(sound) - 1):
+                        frame = self.clip(path, i, 1, 1)
+                        if not isinstance(frame, str):
+                            self.assertIn(frame[0], (given[i], sound[i]), (path, i))
+
     def test_a_refresh_heals_what_was_damaged_before_it(self):
         """Not what is damaged while it goes on: behind damage that is seen, frames are undamaged or bad."""
         whole, path = os.path.join(self.folder, "h264-refresh.mp4"), os.path.join(self.folder, "bit-refresh.mp4")

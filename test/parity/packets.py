@@ -215,6 +215,20 @@ class Packets(SoundTest):
             self.assertTrue(str(error))
             return None
 
+    def test_damage_that_reads_on(self):
+        """A decoder may look at the bytes behind a damaged packet: they are those that FFmpeg's program has there."""
+        with open(self.make("mp2", "wav", 1), "rb") as file:
+            whole = file.read()
+        begin = whole.index(b"data") + 8
+        for at in range(begin + 4, begin + 60, 2):
+            path = self.path("reads-on.wav")
+            with open(path, "wb") as file:
+                file.write(whole[:at] + bytes([whole[at] ^ 0x80]) + whole[at + 1:])
+            with self.subTest(at=at - begin):
+                _, channels, samples, _, _ = self.decoder.probe(path)
+                theirs = self.whole(path).reshape(-1, channels)
+                numpy.testing.assert_array_equal(self.decoder.read(path, 3000, samples, channels).view("<u4"), theirs[3000:].view("<u4"))
+
     def test_damage(self):
         """No file ends the reader, and what comes of one is the same for every range that has it."""
         soundfile.write(self.path("1.wav"), tones(30000, 1, 48000), 48000)

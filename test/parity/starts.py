@@ -122,6 +122,14 @@ class Starts(video.VideoTest):
                         self.assertLess(fewest, FRAMES, "a seek leaves packets out")
         self.assertEqual(seen, set(CODECS) - clips.LEFT_OUT)
 
+    def test_fields_of_mpeg4(self):
+        """Their vectors are in units of the file's first picture between others."""
+        path = self.muxed("mpeg4-fields", "mkv", "all")
+        frames = [md5 for _, md5 in clips.whole(path)]
+        for i in range(FRAMES):
+            data, _, _ = self.decoder.ask("planes", i, 1, 1, path)
+            self.assertEqual(hashlib.md5(data).hexdigest(), frames[i], i)
+
     @unittest.skipIf("vc2" in clips.LEFT_OUT, "is not encoded here")
     def test_a_last_packet_that_only_ends_the_sequence(self):
         path = clips.encode(os.path.join(self.folder, "ended.ts"), *CODECS["vc2"], frames=FRAMES, height=HEIGHT, width=WIDTH)
