@@ -274,7 +274,6 @@ void Decoder::run() {
     for (const Piece &piece : piecesFor(index, wanted))
       if (!decode(piece, piece.begin) && piece.begin > 0) {
         ++costs.restarts;
-        codec.reset(); // flushing does not make all of them as new
         (void)decode(piece, 0);
       }
   }
