@@ -134,12 +134,12 @@ static std::optional<LaneValue> loadPieces(const Site &site, LoadOp op, ArrayRef
 LaneValue penstock::conversion::emitLoad(const Site &site, LoadOp op) {
   auto [ctx, b, l, m] = site.parts();
   SmallVector<ReadAt> places;
-  Value empty;
+  Value some; // elements; null: certainly
   for (auto [axis, a] : llvm::enumerate(typeOf(op.getTensor()).getAxes())) {
     places.push_back(readAtOf(site, op, static_cast<int64_t>(axis)));
     if (!a.isStatic() || a.extent == 0) {
-      Value none = l.cmp(CmpIPredicate::sle, places.back().size, l.i64(0));
-      empty = empty ? l.orInt(empty, none) : none;
+      Value has = l.cmp(CmpIPredicate::sgt, places.back().size, l.i64(0));
+      some = some ? l.andInt(some, has) : has;
     }
   }
   auto indices = [&](bool isRun) {
@@ -151,23 +151,23 @@ LaneValue penstock::conversion::emitLoad(const Site &site, LoadOp op) {
     return at;
   };
   auto anywhere = [&] { return emit(site, op.getTensor(), indices(false)); };
-  LaneValue value;
-  if (Value run = isRun(site, op, places)) {
-    value = branch(
-        site, run, typeOf(op.getTensor()).getElementType(), true,
-        [&] { return emit(site, op.getTensor(), indices(true)); }, anywhere);
-  } else if (auto found = loadPieces(site, op, places, anywhere)) {
-    value = *found;
-  } else {
+  const Type element = typeOf(op.getTensor()).getElementType();
+  auto read = [&]() -> LaneValue {
+    if (Value run = isRun(site, op, places))
+      return branch(
+          site, run, element, true, [&] { return emit(site, op.getTensor(), indices(true)); },
+          anywhere);
+    if (auto found = loadPieces(site, op, places, anywhere))
+      return *found;
     if (auto found = loadByTable(site, op, indices(false)))
       return *found;
-    value = anywhere();
-  }
-  if (!empty)
-    return value;
-  LaneValue zero{llvm::isa<FloatType>(getElementTypeOrSelf(value.value.getType()))
-                     ? l.floatLike(value.value, 0.0)
-                     : l.integerLike(value.value, 0),
-                 value.type, Interval::of(0, 0)};
-  return l.select(l.wrap(empty, b.getI1Type()), zero, value);
+    return anywhere();
+  };
+  if (!some)
+    return read();
+  // Nothing lies behind the address of a tensor without elements.
+  const bool isVector =
+      llvm::any_of(places, [](const ReadAt &place) { return !place.index.uniform(); });
+  return branch(site, some, element, isVector, read,
+                [&] { return l.constant(llvm::cast<TypedAttr>(b.getZeroAttr(element))); });
 }
