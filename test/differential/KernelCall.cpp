@@ -53,7 +53,7 @@ KernelReply runKernel(const runtime::Image &image, const KernelCall &call) {
       place(tensor, views.size(), buffers, views);
       continue;
     }
-    buffers.emplace_back(tensor.bytes.size(), 0);
+    buffers.emplace_back(tensor.bytes.size(), 64); // which may be read, and must not be written
     views.push_back(viewOf(tensor));
     views.back().data = buffers.back().data();
   }
