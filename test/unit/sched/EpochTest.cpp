@@ -55,14 +55,19 @@ TEST(Epochs, StartingTheNextOneKeepsWhatWasDoneAhead) {
   EXPECT_LE(files.filesRead(), opened + 24 + 17 * 4 + 24);
 }
 
-TEST(Epochs, OtherThreadsAskWhileParametersChange) {
-  MemoryTable table(32);
+/// A session with a parameter that no kernel reads.
+Result<std::unique_ptr<Session>> withStrength(MemoryTable &table) {
   Pipeline pipeline = memoryPipeline();
   pipeline.param("strength", DType::f64, true);
   pipeline.plan.params[0]->slot = 12;
   SessionOptions options = table.options();
   options.params = {{"strength", 0.5}};
-  auto session = pipeline.open(options);
+  return pipeline.open(options);
+}
+
+TEST(Epochs, OtherThreadsAskWhileParametersChange) {
+  MemoryTable table(32);
+  auto session = withStrength(table);
   ASSERT_TRUE(session);
   std::atomic<bool> isDone = false;
   std::atomic<int> asked = 0;
@@ -80,12 +85,7 @@ TEST(Epochs, OtherThreadsAskWhileParametersChange) {
 
 TEST(Epochs, ParametersChangeWithoutClosing) {
   MemoryTable table(32);
-  Pipeline pipeline = memoryPipeline();
-  pipeline.param("strength", DType::f64, true);
-  pipeline.plan.params[0]->slot = 12;
-  SessionOptions options = table.options();
-  options.params = {{"strength", 0.5}};
-  auto session = pipeline.open(options);
+  auto session = withStrength(table);
   ASSERT_TRUE(session);
   const auto first = readEpoch(**session).samples;
   auto held = (*session)->next();
