@@ -7,6 +7,7 @@
 // breaks the multiply-add patterns and halves the speed.
 #include "codegen/cpu/Compile.h"
 #include "codegen/cpu/Architecture.h"
+#include "codegen/cpu/HalfSelects.h"
 #include "codegen/cpu/Link.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
@@ -123,6 +124,7 @@ static llvm::Error translate(mlir::ModuleOp source, const Target &target, Transl
   if (auto error = builder.parsePassPipeline(passes, passList))
     return error;
   passes.run(*out.module, modules);
+  selectHalvesByBits(*out.module);
   return llvm::Error::success();
 }
 

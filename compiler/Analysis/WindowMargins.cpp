@@ -11,11 +11,15 @@ using penstock::analysis::Margin;
 static constexpr int64_t mostBytes = int64_t{1} << 20;
 /// Neighbours along the lanes from which on a copy pays; of pixels it also keeps channels together.
 static constexpr int64_t enoughNeighbours = 4, enoughOfPixels = 2;
-/// Returns the tensor that a window reads, short of conversions of elements.
+
 Value penstock::analysis::rootOf(WindowOp op) {
   Value root = op.getInput();
-  while (op.getBorder() != Border::constant && root.getDefiningOp<CastOp>())
-    root = root.getDefiningOp<CastOp>().getValue();
+  const auto scratch = StringAttr::get(op.getContext(), "scratch");
+  auto cast = root.getDefiningOp<CastOp>();
+  while (cast && op.getBorder() != Border::constant && cast->getAttr("schedule") != scratch) {
+    root = cast.getValue();
+    cast = root.getDefiningOp<CastOp>();
+  }
   return root;
 }
 

@@ -13,7 +13,8 @@ struct Margin {
   llvm::SmallVector<int64_t> low, high;
 };
 
-/// Returns the tensor that a window reads, short of conversions of elements.
+/// Returns the tensor that a window reads, short of conversions of elements that are not stored
+/// themselves.
 mlir::Value rootOf(pipe::WindowOp op);
 /// Returns whether the body reads so many neighbours that it becomes loops over them, where their
 /// terms are alike: unrolled, few are a third faster.
