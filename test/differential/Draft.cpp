@@ -249,7 +249,7 @@ static Value peers(Draft &draft, Value x, bool known, int64_t count) {
 
 static std::vector<Column> openTable(Draft &draft, const Recipe &recipe, Value &row) {
   std::vector<Column> columns;
-  const int count = static_cast<int>(draft.rng.between(1, 3));
+  const int64_t count = recipe.isChain ? 1 : draft.rng.between(1, 3);
   for (int i = 0; i < count; ++i)
     columns.push_back(anyColumn(draft, recipe, i));
   OpBuilder &b = draft.builder;
@@ -333,19 +333,22 @@ Case generate(MLIRContext &context, const Recipe &recipe) {
   readFields(draft, columns, row, recipe.seed);
 
   // One in thirty is long, and takes what does not grow.
-  const bool isLong = draft.rng.chance(0.03);
+  const bool isLong = !recipe.isChain && draft.rng.chance(0.03);
   const bool rereads = isLong && draft.rng.chance(0.5);
   const int64_t wanted = isLong ? 60 : draft.rng.between(1, 12);
   if (rereads)
     if (const Value value = draft.pixels(draft.rng.pick(draft.tensors)))
       draft.tensors.push_back(value);
-  for (int64_t i = 0; i < wanted && i < recipe.maxOps; ++i)
+  const int64_t links = recipe.isChain ? draft.rng.between(2, 6) : 0;
+  for (int64_t i = 0; i < links && i < recipe.maxOps; ++i)
+    draft.tensors.push_back(draft.chained());
+  for (int64_t i = 0; !links && i < wanted && i < recipe.maxOps; ++i)
     if (const Value value = isLong && (rereads || i > 3) ? draft.shortStep(rereads) : draft.step())
       draft.tensors.push_back(value);
 
   // Batches of other sizes where values run over them: large ones only of small values.
   Rng over(recipe.seed * 2 + 1);
-  const bool runsOver = over.chance(0.15);
+  const bool runsOver = !links && over.chance(0.15);
   int64_t elements = 1;
   for (const Dim &dim : draft.dimsOf(draft.tensors.back()))
     elements *= dim.most;
@@ -357,11 +360,11 @@ Case generate(MLIRContext &context, const Recipe &recipe) {
   auto batch =
       b.create<BatchOp>(draft.loc, size, false, exact ? LastBatch::drop : LastBatch::keep, Value());
   b.createBlock(&batch.getBody());
-  const int outputs = draft.rng.chance(0.5) ? 2 : 1;
+  const int outputs = !links && draft.rng.chance(0.5) ? 2 : 1;
   for (int i = 0; i < outputs; ++i) {
     // The last value always: nothing else would use it.
     Value value = i == 0 ? draft.tensors.back() : draft.rng.pick(draft.tensors);
-    if (draft.rng.chance(0.25))
+    if (!links && draft.rng.chance(0.25))
       value = peer(draft, value);
     else if (runsOver && i == 0)
       value = peers(draft, value, exact, samples);

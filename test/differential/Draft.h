@@ -108,6 +108,8 @@ public:
   /// An op that keeps type and extents.
   mlir::Value sameShape(mlir::Value x);
   mlir::Value step();
+  /// A step of the newest value, of those that programs chain.
+  mlir::Value chained();
   /// A step of one kind for each element: what long chains are made of. `rereads`: mostly those
   /// that read their input at several places.
   mlir::Value shortStep(bool rereads);

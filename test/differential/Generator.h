@@ -24,6 +24,9 @@ struct Recipe {
   int64_t maxExtent = 1 << 20;
   /// No extent of a field differs from row to row.
   bool fixedExtents = false;
+  /// Two to six steps of one field, each of the value before: ops meet that seldom do where steps
+  /// take any value.
+  bool isChain = false;
 };
 
 struct Case {

@@ -61,15 +61,17 @@ void report(mlir::MLIRContext &context, const Recipe &recipe, const Candidate &c
                 });
   llvm::errs() << "\n" << again;
   llvm::errs() << "\nseed " << smallest.inputs.seed << ", positions from "
-               << smallest.inputs.batchPosition << "; again: --case " << recipe.seed << "\n";
+               << smallest.inputs.batchPosition << "; again:" << (recipe.isChain ? " --chains" : "")
+               << " --case " << recipe.seed << "\n";
 }
 
 int usage() {
   llvm::errs()
       << "usage: penstock-differential [--seed S] [--count N] [--case SEED] "
          "[--candidate NAME] [--alternate] [--failures N] [--no-shrink] [--print] "
-         "[--enforce] [--write FOLDER] [--remote TARGET COMMAND]\n"
+         "[--chains] [--enforce] [--write FOLDER] [--remote TARGET COMMAND]\n"
          "--remote runs a penstock-kernel-server by COMMAND, and tries code for TARGET there, too\n"
+         "--chains makes chains: each step takes the value before\n"
          "--alternate tries one of the candidates on each case, in turn\n"
          "--write writes each case as FOLDER/SEED/case.pipe, with its columns and right "
          "outputs, and compares nothing\n"
@@ -87,7 +89,7 @@ int main(int argc, char **argv) {
   std::optional<uint64_t> single;
   std::string only, writeTo;
   Remote remote;
-  bool print = false, enforce = false, shrinks = true, alternate = false;
+  bool print = false, enforce = false, shrinks = true, alternate = false, chains = false;
   for (int i = 1; i < argc; ++i) {
     const std::string option = argv[i];
     if (option == "--print") {
@@ -96,6 +98,8 @@ int main(int argc, char **argv) {
       enforce = true;
     } else if (option == "--alternate") {
       alternate = true;
+    } else if (option == "--chains") {
+      chains = true;
     } else if (option == "--no-shrink") {
       shrinks = false;
     } else if (i + 1 == argc) {
@@ -136,6 +140,7 @@ int main(int argc, char **argv) {
   int64_t bad = 0;
   for (uint64_t i = 0; i < (single ? 1 : count) && bad < most; ++i) {
     Recipe recipe;
+    recipe.isChain = chains;
     recipe.seed = single ? *single : seed * 1000000 + i;
     llvm::PrettyStackTraceFormat trace("case %llu", static_cast<unsigned long long>(recipe.seed));
     Case made = generate(context, recipe);

@@ -718,6 +718,50 @@ Value Draft::step() {
   return elements(*this, x) > 9000 ? reduce(x) : chosen(*this, x);
 }
 
+Value Draft::chained() {
+  using Step = Value (*)(Draft &, Value);
+  static const std::vector<Step> steps = {
+      [](Draft &d, Value x) { return d.crop(x); },
+      [](Draft &d, Value x) { return d.flip(x); },
+      [](Draft &d, Value x) { return d.transpose(x); },
+      [](Draft &d, Value x) { return d.stride(x); },
+      [](Draft &d, Value x) { return d.channel(x); },
+      [](Draft &d, Value x) { return d.frames(x); },
+      [](Draft &d, Value x) { return d.broadcast(x); },
+      [](Draft &d, Value x) { return d.pad(x); },
+      [](Draft &d, Value x) { return d.pad(x); },
+      [](Draft &d, Value x) { return d.concat(x); },
+      [](Draft &d, Value x) { return d.stack(x); },
+      [](Draft &d, Value x) { return d.pixels(x); },
+      [](Draft &d, Value x) { return d.place(x); },
+      [](Draft &d, Value x) { return d.map(x); },
+      [](Draft &d, Value x) { return d.map(x); },
+      [](Draft &d, Value x) { return d.cast(x); },
+      [](Draft &d, Value x) { return d.cast(x); },
+      [](Draft &d, Value x) { return d.window(x); },
+      [](Draft &d, Value x) { return d.window(x); },
+      [](Draft &d, Value x) { return d.window(x); },
+      [](Draft &d, Value x) { return d.gather(x); },
+      [](Draft &d, Value x) { return d.resample(x); },
+      [](Draft &d, Value x) { return d.resample(x); },
+      [](Draft &d, Value x) { return d.reduce(x); },
+      [](Draft &d, Value x) { return reduceBeside(d, x); },
+      [](Draft &d, Value x) { return reduceTiles(d, x); },
+      [](Draft &d, Value x) { return d.scan(x); },
+      [](Draft &d, Value x) { return d.contract(x); },
+      [](Draft &d, Value x) { return d.choose(x); },
+      [](Draft &d, Value x) { return d.repeat(x); },
+  };
+  const Value x = tensors.back();
+  if (elements(*this, x) > 9000)
+    if (const Value smaller = reduce(x))
+      return smaller;
+  for (int tries = 0; tries < 20; ++tries)
+    if (const Value next = rng.pick(steps)(*this, x))
+      return next;
+  return map(x);
+}
+
 /// `x`, and what it holds elsewhere: where such steps follow each other, three paths lead on
 /// from each.
 Value Draft::reread(Value x) {
