@@ -277,6 +277,15 @@ PST_INLINE void pst_take_padded(pst_run<T, count> &row, const T *from, i64 at, i
   }
 }
 
+/// Moves elements to the front, `many` places each, which are whole words: what lay there is lost, and the last ones stay.
+template <int many, typename T, int count> PST_INLINE void pst_next(pst_run<T, count> &run) {
+  constexpr u32 by = many * sizeof(T) / 4, all = sizeof run.words / 4;
+  static_assert(many * sizeof(T) % 4 == 0, "whole words");
+#pragma unroll
+  for (u32 i = 0; i + by < all; ++i)
+    run.words[i] = run.words[i + by];
+}
+
 /// Returns the pixels of `group` elements that a row from `at` on has before a boundary of 16
 /// bytes, or, if strips of `length` pixels have no multiple of 16, before one of as many bytes as
 /// divide them: at most `length` - 1.

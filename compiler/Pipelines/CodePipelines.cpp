@@ -28,6 +28,7 @@ void pipelines::buildCudaPipeline(mlir::OpPassManager &manager, bool tiny) {
     options.shared = 600;
     options.tileRows = 5;
     options.tileAll = true;
+    options.stripTurns = true;
   }
   manager.addPass(schedules::createScheduleGpu(options));
   buildDeviceCodePipeline(manager);

@@ -68,7 +68,8 @@ def ScheduleGpu : Pass<"pipe-schedule-gpu", "::mlir::ModuleOp"> {
     Option<"threads", "threads", "int64_t", "256", "of a block">,
     Option<"shared", "shared", "int64_t", "45056", "bytes of shared memory that a block may take">,
     Option<"tileRows", "tile-rows", "int64_t", "16", "of output, that a block makes at most with the mapping tile">,
-    Option<"tileAll", "tile-all", "bool", "false", "tiles also where they do not pay, to test them">
+    Option<"tileAll", "tile-all", "bool", "false", "tiles also where they do not pay, to test them">,
+    Option<"stripTurns", "strip-turns", "bool", "false", "strips go in turns also where there is little code, to test them">
   ];
 }
 

@@ -151,7 +151,7 @@ struct ScheduleGpuPass : penstock::schedules::impl::ScheduleGpuBase<ScheduleGpuP
           op->setAttr("schedule", builder.getStringAttr(workersOf(op)));
       });
       const bool inPasses = needsPasses(kernel);
-      chooseVectors(kernel, inPasses);
+      chooseVectors(kernel, inPasses, stripTurns);
       SmallVector<NamedAttribute> schedule;
       int64_t ofBlock = threads;
       auto add = [&](StringRef name, Attribute value) {

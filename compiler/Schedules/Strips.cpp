@@ -3,16 +3,16 @@
 // Neighbours along a row that a GPU's thread loads and stores in words of 16 bytes.
 //
 // A thread stores one word of each row, and the next thread the next one, so that each sector is
-// written once; a word has no whole number of pixels of three channels, and there is no strip of
-// them. It loads the words around what it reads of an input, so that a row may
-// begin anywhere; neighbours load some of them, too, from the cache. Where a single input is read
-// with gaps, or element by element, threads that are neighbours are to read neighbours, and
-// there is no strip.
+// written once; of pixels of three channels it stores three, which have a whole number of them. It
+// loads the words around what it reads of an input, so that a row may begin anywhere; neighbours
+// load some of them, too, from the cache. Where a single input is read with gaps, or element by
+// element, threads that are neighbours are to read neighbours, and there is no strip.
 #include "compiler/Schedules/Strips.h"
 #include "compiler/Analysis/ViewSteps.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace penstock::pipe;
@@ -27,32 +27,49 @@ static constexpr int64_t mostChannels = 4;
 static constexpr int64_t mostChoices = 3;
 /// Operations of maps that the elements of a strip take, in all arms: a thread's code.
 static constexpr int64_t mostOperations = 2048;
+/// Elements along a strip of which there is code where all of it would be too much: of any type
+/// they are whole words of four bytes.
+static constexpr int64_t ofTurn = 4;
 
 bool penstock::schedules::isChannels(const Axis &axis) {
   return axis.isStatic() && axis.extent > 1 && axis.extent <= mostChannels;
 }
 
 namespace {
+/// What there is code for: choices are decided before a strip is made, for each arm apart.
+struct Code {
+  int64_t operations = 0; ///< in all arms, for an element
+  int64_t arms = 1;
+};
+
 /// The computation of the elements along a row, as far as memory.
 class Rows {
 public:
-  /// Returns whether all that `value` reads along its axis `along` are rows.
-  bool read(Value value, int64_t along);
+  /// Nothing where some of what `value` reads along its axis `along` is no row.
+  std::optional<Code> read(Value value, int64_t along);
 
-  int64_t operations = 1, arms = 1;      ///< of an element; how often there is code for it
   llvm::StringSet<> interleaved, planar; ///< channels that are innermost in memory, or are not
 
 private:
   bool readMemory(NamedTensorType type, int64_t along);
-  bool readMap(MapOp map, int64_t along);
+  std::optional<Code> readMap(MapOp map, int64_t along);
   bool readPad(PadOp pad, int64_t along, bool isPadded = false);
-  bool readView(ViewOp view, int64_t along);
-  bool readArms(ArrayRef<Value> values, int64_t along);
+  std::optional<Code> readView(ViewOp view, int64_t along);
+  std::optional<Code> readArms(ArrayRef<Value> values, int64_t along);
 
   llvm::DenseSet<Value> known;
   int64_t choices = 0;
 };
 } // namespace
+
+/// One computation for each arm of the other.
+static Code both(Code a, Code b) {
+  return {a.operations * b.arms + b.operations * a.arms, a.arms * b.arms};
+}
+
+static std::optional<Code> nothingIf(bool reads) {
+  return reads ? std::optional<Code>(Code()) : std::nullopt;
+}
 
 /// The outermost axis lies where the runtime says: its elements are no row's.
 bool Rows::readMemory(NamedTensorType type, int64_t along) {
@@ -66,21 +83,28 @@ bool Rows::readMemory(NamedTensorType type, int64_t along) {
   return along == last || (along == last - 1 && isChannels(axes[last]));
 }
 
-bool Rows::readMap(MapOp map, int64_t along) {
+std::optional<Code> Rows::readMap(MapOp map, int64_t along) {
   NamedTensorType type = tensorOf(map.getResult());
   Block &body = map.getBody().front();
   bool looksUp = false;
+  Code code;
+  int64_t own = 0;
   body.walk([&](Operation *op) {
-    ++operations;
+    ++own;
     looksUp |= llvm::isa<LoadOp>(op);
   });
   Value index = body.getArgument(static_cast<unsigned>(map.getInputs().size()) +
                                  static_cast<unsigned>(along));
   if (looksUp && !index.use_empty())
-    return false;
-  return llvm::all_of(map.getInputs(), [&](Value input) {
-    return read(input, tensorOf(input).axisIndex(type.getAxes()[along].name));
-  });
+    return std::nullopt;
+  for (Value input : map.getInputs()) {
+    const auto of = read(input, tensorOf(input).axisIndex(type.getAxes()[along].name));
+    if (!of)
+      return std::nullopt;
+    code = both(code, *of);
+  }
+  code.operations += own * code.arms;
+  return code;
 }
 
 /// A thread fills up rows with constants, of types that it computes in; one padding may make them
@@ -136,42 +160,52 @@ static bool leavesAsItIs(ViewOp view, int64_t along) {
 }
 
 /// One element after the other, in the direction that the sample says.
-bool Rows::readView(ViewOp view, int64_t along) {
+std::optional<Code> Rows::readView(ViewOp view, int64_t along) {
   const auto step = stepAlong(view, along);
   if (!step || !keepsChannels(view, along))
-    return false;
+    return std::nullopt;
   if (step->axis < 0)
-    return true;
+    return Code();
   if (auto number = llvm::dyn_cast<AffineConstantExpr>(step->step);
       (number && std::abs(number.getValue()) != 1) || !step->step.isSymbolicOrConstant())
-    return false;
+    return std::nullopt;
   if (auto pad = view.getInput().getDefiningOp<PadOp>())
-    return readPad(pad, step->axis);
+    return nothingIf(readPad(pad, step->axis));
   if (!view.getInput().getDefiningOp())
-    return readMemory(tensorOf(view.getInput()), step->axis);
+    return nothingIf(readMemory(tensorOf(view.getInput()), step->axis));
   // Of what is computed, elements as they are.
-  return leavesAsItIs(view, along) && read(view.getInput(), step->axis);
+  return leavesAsItIs(view, along) ? read(view.getInput(), step->axis) : std::nullopt;
 }
 
-bool Rows::readArms(ArrayRef<Value> values, int64_t along) {
-  arms *= static_cast<int64_t>(values.size());
-  return ++choices <= mostChoices &&
-         llvm::all_of(values, [&](Value value) { return read(value, along); });
+std::optional<Code> Rows::readArms(ArrayRef<Value> values, int64_t along) {
+  if (++choices > mostChoices)
+    return std::nullopt;
+  Code all{0, 0};
+  const llvm::DenseSet<Value> before = known;
+  for (Value value : values) {
+    known = before; // arms have their own code
+    const auto arm = read(value, along);
+    if (!arm)
+      return std::nullopt;
+    all = {all.operations + arm->operations, all.arms + arm->arms};
+  }
+  return all;
 }
 
-bool Rows::read(Value value, int64_t along) {
+std::optional<Code> Rows::read(Value value, int64_t along) {
   if (along < 0 || !known.insert(value).second)
-    return true; // the same for all of the strip, or known
+    return Code(); // the same for all of the strip, or known
   Operation *op = value.getDefiningOp();
   if (!op)
-    return readMemory(tensorOf(value), along);
-  return llvm::TypeSwitch<Operation *, bool>(op)
+    return nothingIf(readMemory(tensorOf(value), along));
+  return llvm::TypeSwitch<Operation *, std::optional<Code>>(op)
       .Case([&](CastOp cast) { return read(cast.getValue(), along); })
       .Case([&](MapOp map) { return readMap(map, along); })
-      .Case([&](PadOp pad) { return readPad(pad, along); })
+      .Case([&](PadOp pad) { return nothingIf(readPad(pad, along)); })
       .Case([&](ViewOp view) { return readView(view, along); })
       .Case([&](StackOp stack) {
-        return along > 0 && readArms(SmallVector<Value>(stack.getInputs()), along - 1);
+        return along > 0 ? readArms(SmallVector<Value>(stack.getInputs()), along - 1)
+                         : std::nullopt;
       })
       .Case([&](ChooseOp choose) {
         SmallVector<Value> yielded;
@@ -180,7 +214,7 @@ bool Rows::read(Value value, int64_t along) {
               llvm::cast<OpResult>(value).getResultNumber()));
         return readArms(yielded, along);
       })
-      .Default([](Operation *) { return false; });
+      .Default([](Operation *) { return std::nullopt; });
 }
 
 /// Returns whether planes of `axis` lie words apart, so that their rows have words at the same
@@ -195,7 +229,7 @@ static bool areWordsApart(NamedTensorType type, int64_t axis) {
   return bytes % accessBytes == 0;
 }
 
-bool penstock::schedules::chooseStrip(Value value) {
+bool penstock::schedules::chooseStrip(Value value, bool inTurns) {
   Operation *op = value.getDefiningOp();
   if (!op || op->getNumResults() != 1 || op->hasAttr("vector") || formOf(op) != KernelForm::inlined)
     return false;
@@ -206,9 +240,12 @@ bool penstock::schedules::chooseStrip(Value value) {
     return false;
   const int64_t channels = row + 1 < type.getRank() ? axes.back().extent : 1;
   const int64_t elements = accessBytes / scalarBytes(type.getElementType());
-  const int64_t count = elements % channels == 0 ? elements / channels : 0;
+  const int64_t count = elements / std::gcd(elements, channels);
+  if (count < 2 || (axes[row].isStatic() && axes[row].extent < 2 * count))
+    return false;
   Rows rows;
-  if (count < 2 || (axes[row].isStatic() && axes[row].extent < 2 * count) || !rows.read(value, row))
+  const auto code = rows.read(value, row);
+  if (!code)
     return false;
   Builder builder(op->getContext());
   SmallVector<NamedAttribute> vector;
@@ -227,9 +264,14 @@ bool penstock::schedules::chooseStrip(Value value) {
     if (isChannels(axes[axis]) && rows.interleaved.contains(axes[axis].name) &&
         !rows.planar.contains(axes[axis].name) && areWordsApart(type, axis))
       take(axes[axis], axes[axis].extent);
-  if (made * rows.operations * rows.arms > mostOperations)
+  // Of much code there is that of a few elements, in turns.
+  inTurns = (inTurns || made * code->operations > mostOperations) && count > ofTurn &&
+            count % ofTurn == 0;
+  if ((inTurns ? made / count * ofTurn : made) * code->operations > mostOperations)
     return false;
   op->setAttr("vector", builder.getDictionaryAttr(vector));
   op->setAttr("along", builder.getStringAttr(axes[row].name));
+  if (inTurns)
+    op->setAttr("unrolled", builder.getI64IntegerAttr(ofTurn));
   return true;
 }

@@ -11,9 +11,10 @@ namespace penstock::schedules {
 bool isChannels(const pipe::Axis &axis);
 
 /// Says that a thread makes what a kernel returns in strips of a row: `vector` names how many
-/// elements, a word of 16 bytes for each row, and `along` the row's axis. Only what is made of rows
+/// elements, words of 16 bytes of each row, and `along` the row's axis; `unrolled`, of how many of
+/// them there is code, where all are too much, or `inTurns`. Only what is made of rows
 /// is: elements that lie side by side in inputs, in either direction, wherever the sample says,
 /// with constants around them. False, and nothing said, for others.
-bool chooseStrip(mlir::Value value);
+bool chooseStrip(mlir::Value value, bool inTurns = false);
 
 } // namespace penstock::schedules

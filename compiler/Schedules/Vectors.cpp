@@ -68,16 +68,17 @@ static Made behind(Value value) {
   return made;
 }
 
-static void chooseVector(Value value) {
+/// The box of elements that a thread makes of a value; null: one element.
+static DictionaryAttr boxOf(Value value) {
   Operation *op = value.getDefiningOp();
   if (!op || op->hasAttr("vector") || formOf(op) != KernelForm::inlined)
-    return;
+    return {};
   NamedTensorType type = tensorOf(value);
   if (type.getRank() == 0)
-    return;
+    return {};
   const Made made = behind(value);
   if (!made.together)
-    return;
+    return {};
   Builder builder(op->getContext());
   SmallVector<NamedAttribute> vector;
   int64_t elements = 1;
@@ -108,31 +109,37 @@ static void chooseVector(Value value) {
           take(axes[row], count))
         break;
   }
-  if (!vector.empty())
-    op->setAttr("vector", builder.getDictionaryAttr(vector));
+  return vector.empty() ? DictionaryAttr() : builder.getDictionaryAttr(vector);
 }
 
-/// Returns whether rows divide into words of 16 bytes, and a box loads words of its own: it needs
-/// no ends.
-static bool dividesIntoWords(Value value) {
-  Operation *op = value.getDefiningOp();
-  NamedTensorType type = tensorOf(value);
-  if (!op || type.getRank() == 0)
+static void chooseVector(Value value) {
+  if (DictionaryAttr box = boxOf(value))
+    value.getDefiningOp()->setAttr("vector", box);
+}
+
+/// Returns whether a box has whole words of 16 bytes of each of its rows, and loads words of its
+/// own: rows need no ends.
+static bool isOfWords(Value value) {
+  DictionaryAttr box = boxOf(value);
+  if (!box || !behind(value).inWords)
     return false;
-  const Made made = behind(value);
-  auto axes = type.getAxes();
-  const bool isPixels = schedules::isChannels(axes.back()) && type.getRank() > 1;
-  const Axis &row = axes.drop_back(isPixels ? 1 : 0).back();
-  return made.together && made.inWords && row.isStatic() &&
-         row.extent * scalarBytes(type.getElementType()) % 16 == 0;
+  NamedTensorType type = tensorOf(value);
+  int64_t bytes = scalarBytes(type.getElementType());
+  for (const Axis &axis : llvm::reverse(type.getAxes())) {
+    auto count = box.getAs<IntegerAttr>(axis.name);
+    bytes *= count ? count.getInt() : 1;
+    if (!count || count.getInt() != axis.extent)
+      break;
+  }
+  return bytes % 16 == 0;
 }
 
-void penstock::schedules::chooseVectors(KernelOp kernel, bool inPasses) {
+void penstock::schedules::chooseVectors(KernelOp kernel, bool inPasses, bool inTurns) {
   kernel.walk([&](Operation *op) {
     if (op->getAttr("schedule") == StringAttr::get(op->getContext(), "scratch"))
       chooseVector(op->getResult(0));
   });
   for (Value value : llvm::cast<ReturnOp>(kernel.getBody().front().getTerminator()).getValues())
-    if (inPasses || dividesIntoWords(value) || !chooseStrip(value))
+    if (inPasses || isOfWords(value) || !chooseStrip(value, inTurns))
       chooseVector(value);
 }

@@ -340,8 +340,9 @@ Case generate(MLIRContext &context, const Recipe &recipe) {
     if (const Value value = draft.pixels(draft.rng.pick(draft.tensors)))
       draft.tensors.push_back(value);
   const int64_t links = recipe.isChain ? draft.rng.between(2, 6) : 0;
+  const int64_t begin = recipe.isChain ? draft.rng.below(3) : 0;
   for (int64_t i = 0; i < links && i < recipe.maxOps; ++i)
-    draft.tensors.push_back(draft.chained());
+    draft.tensors.push_back(draft.chained(begin + i));
   for (int64_t i = 0; !links && i < wanted && i < recipe.maxOps; ++i)
     if (const Value value = isLong && (rereads || i > 3) ? draft.shortStep(rereads) : draft.step())
       draft.tensors.push_back(value);

@@ -108,8 +108,9 @@ public:
   /// An op that keeps type and extents.
   mlir::Value sameShape(mlir::Value x);
   mlir::Value step();
-  /// A step of the newest value, of those that programs chain.
-  mlir::Value chained();
+  /// Step `number` of a chain, of the newest value: mostly a move, then a change of each element,
+  /// then a read of several.
+  mlir::Value chained(int64_t number);
   /// A step of one kind for each element: what long chains are made of. `rereads`: mostly those
   /// that read their input at several places.
   mlir::Value shortStep(bool rereads);

@@ -718,9 +718,10 @@ Value Draft::step() {
   return elements(*this, x) > 9000 ? reduce(x) : chosen(*this, x);
 }
 
-Value Draft::chained() {
+/// What moves elements, what makes another one of each, and what reads several of them.
+Value Draft::chained(int64_t number) {
   using Step = Value (*)(Draft &, Value);
-  static const std::vector<Step> steps = {
+  static const std::vector<Step> moves = {
       [](Draft &d, Value x) { return d.crop(x); },
       [](Draft &d, Value x) { return d.flip(x); },
       [](Draft &d, Value x) { return d.transpose(x); },
@@ -734,10 +735,14 @@ Value Draft::chained() {
       [](Draft &d, Value x) { return d.stack(x); },
       [](Draft &d, Value x) { return d.pixels(x); },
       [](Draft &d, Value x) { return d.place(x); },
-      [](Draft &d, Value x) { return d.map(x); },
-      [](Draft &d, Value x) { return d.map(x); },
+  };
+  static const std::vector<Step> changes = {
       [](Draft &d, Value x) { return d.cast(x); },
-      [](Draft &d, Value x) { return d.cast(x); },
+      [](Draft &d, Value x) { return d.map(x); },
+      [](Draft &d, Value x) { return d.choose(x); },
+      [](Draft &d, Value x) { return d.repeat(x); },
+  };
+  static const std::vector<Step> reads = {
       [](Draft &d, Value x) { return d.window(x); },
       [](Draft &d, Value x) { return d.window(x); },
       [](Draft &d, Value x) { return d.window(x); },
@@ -749,16 +754,17 @@ Value Draft::chained() {
       [](Draft &d, Value x) { return reduceTiles(d, x); },
       [](Draft &d, Value x) { return d.scan(x); },
       [](Draft &d, Value x) { return d.contract(x); },
-      [](Draft &d, Value x) { return d.choose(x); },
-      [](Draft &d, Value x) { return d.repeat(x); },
   };
+  static const std::vector<Step> *const kinds[] = {&moves, &changes, &reads};
   const Value x = tensors.back();
   if (elements(*this, x) > 9000)
     if (const Value smaller = reduce(x))
       return smaller;
-  for (int tries = 0; tries < 20; ++tries)
-    if (const Value next = rng.pick(steps)(*this, x))
+  for (int tries = 0; tries < 20; ++tries) {
+    const int64_t kind = rng.chance(0.7) ? number % 3 : rng.below(3);
+    if (const Value next = rng.pick(*kinds[kind])(*this, x))
       return next;
+  }
   return map(x);
 }
 

@@ -13,6 +13,7 @@
 #include "compiler/Conversion/KernelToGpu/GpuLoops.h"
 #include "compiler/Conversion/KernelToGpu/GpuScalars.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 using namespace penstock::pipe;
@@ -22,6 +23,12 @@ int64_t penstock::conversion::stripAxisOf(Value tensor) {
   Operation *op = tensor.getDefiningOp();
   auto along = op ? op->getAttrOfType<StringAttr>("along") : StringAttr();
   return along ? typeOf(tensor).axisIndex(along) : -1;
+}
+
+/// Of how many elements along a strip of `count` there is code.
+static int64_t unrolledOf(Value tensor, int64_t count) {
+  auto few = tensor.getDefiningOp()->getAttrOfType<IntegerAttr>("unrolled");
+  return few ? few.getInt() : count;
 }
 
 //===--- choices -----------------------------------------------------------===//
@@ -77,6 +84,64 @@ static GpuBuffer arrayOf(const GpuSite &site, Value tensor, GpuIndices at,
   return made;
 }
 
+/// Makes the box from `at` on of rows in registers, one element along the strip after the other:
+/// there is code for all.
+static void makeElements(const GpuSite &site, Value tensor, const GpuBuffers &rows,
+                         const GpuBuffer &made, GpuIndices at, ArrayRef<int64_t> counts,
+                         int64_t along) {
+  auto [ctx, b, x, s] = site.parts();
+  GpuSite inLoop = site;
+  inLoop.tile = &rows;
+  SmallVector<int64_t> one(counts);
+  one[along] = 1;
+  auto turns =
+      b.create<scf::ForOp>(site.loc, x.constant(0), x.constant(counts[along]), x.constant(1));
+  setUnrolled(turns);
+  OpBuilder::InsertionGuard guard(b);
+  IndexMath::Scope scope(x);
+  b.setInsertionPoint(turns.getBody()->getTerminator());
+  SmallVector<Value> there(at);
+  there[along] = x.add(at[along], turns.getInductionVar());
+  save(inLoop, elements(inLoop, tensor, there, one), made, there, one);
+}
+
+/// Calls `body` in `turns` turns of a loop, each for the next `unrolled` elements along the strip,
+/// from `begin` on: those are always the first ones of `rows`, and become the last ones of `made`,
+/// so that places in registers are known.
+static void
+inTurns(const GpuSite &site, const GpuBuffers &rows, GpuBuffer made, Value begin, int64_t turns,
+        int64_t along, int64_t unrolled,
+        llvm::function_ref<void(const GpuBuffers &from, const GpuBuffer &into, Value begin)> body) {
+  auto [ctx, b, x, s] = site.parts();
+  llvm::MapVector<Value, int64_t> arrays; // elements of a turn
+  for (auto array : b.getInsertionBlock()->getOps<memref::AllocaOp>())
+    for (const auto &[tensor, row] : rows)
+      if (row.memory == array.getResult())
+        for (auto [stride, origin] : llvm::zip(row.strides, row.origin))
+          if (origin)
+            arrays[array] = unrolled * *IndexMath::constantOf(stride);
+  auto next = [&](Value array, int64_t many) {
+    call(site, "pst_next<" + std::to_string(many) + ">", {}, {array});
+  };
+  auto loop = b.create<scf::ForOp>(site.loc, x.constant(0), x.constant(turns), x.constant(1));
+  setUnrolled(loop, 1);
+  OpBuilder::InsertionGuard guard(b);
+  IndexMath::Scope scope(x);
+  b.setInsertionPoint(loop.getBody()->getTerminator());
+  Value there = x.add(begin, x.mul(loop.getInductionVar(), x.constant(unrolled)));
+  GpuBuffers from = rows;
+  for (auto &[tensor, row] : from)
+    for (Value &origin : row.origin)
+      origin = origin ? there : origin;
+  made.origin[along] = there;
+  const int64_t stride = *IndexMath::constantOf(made.strides[along]);
+  made.before = (turns - 1) * unrolled * stride;
+  next(made.memory, unrolled * stride);
+  body(from, made, there);
+  for (auto [array, many] : arrays)
+    next(array, many);
+}
+
 /// Makes the box from `at` on, in registers, and stores it. Code for each arm of what is chosen.
 static void makeStrip(const GpuSite &site, Value tensor, const GpuBuffer &to, GpuIndices at,
                       ArrayRef<int64_t> counts, int64_t along) {
@@ -93,22 +158,19 @@ static void makeStrip(const GpuSite &site, Value tensor, const GpuBuffer &to, Gp
     return;
   }
   GpuBuffers rows = loadRows(site, reading);
-  GpuSite inLoop = site;
-  inLoop.tile = &rows;
-  const GpuBuffer made = arrayOf(site, tensor, at, counts);
-  SmallVector<int64_t> one(counts);
-  one[along] = 1;
-  auto turns =
-      b.create<scf::ForOp>(site.loc, x.constant(0), x.constant(counts[along]), x.constant(1));
-  setUnrolled(turns);
-  {
-    OpBuilder::InsertionGuard guard(b);
-    IndexMath::Scope scope(x);
-    b.setInsertionPoint(turns.getBody()->getTerminator());
-    SmallVector<Value> there(at);
-    there[along] = x.add(at[along], turns.getInductionVar());
-    save(inLoop, elements(inLoop, tensor, there, one), made, there, one);
-  }
+  GpuBuffer made = arrayOf(site, tensor, at, counts);
+  const int64_t unrolled = unrolledOf(tensor, counts[along]);
+  if (unrolled == counts[along])
+    makeElements(site, tensor, rows, made, at, counts, along);
+  else
+    inTurns(site, rows, made, at[along], counts[along] / unrolled, along, unrolled,
+            [&](const GpuBuffers &from, const GpuBuffer &into, Value begin) {
+              SmallVector<Value> there(at);
+              SmallVector<int64_t> few(counts);
+              there[along] = begin;
+              few[along] = unrolled;
+              makeElements(site, tensor, from, into, there, few, along);
+            });
   const int64_t run = runLength(to.strides, counts);
   int64_t number = 0;
   forEachPlace(counts, [&](ArrayRef<int64_t> place) {

@@ -31,6 +31,15 @@ LogicalResult penstock::conversion::checkVectors(KernelOp kernel) {
              "kernel that makes no tiles";
       return WalkResult::interrupt();
     }
+    auto unrolled = op->getAttrOfType<IntegerAttr>("unrolled");
+    auto count = along && vector ? vector.getAs<IntegerAttr>(along) : IntegerAttr();
+    constexpr int64_t ofWords = 4; // of any type
+    if (unrolled && (!count || unrolled.getInt() <= 0 || unrolled.getInt() % ofWords != 0 ||
+                     count.getInt() % unrolled.getInt() != 0)) {
+      op->emitOpError() << "has the schedule `unrolled`, which is to be a multiple of " << ofWords
+                        << " that divides the number of elements along its strip";
+      return WalkResult::interrupt();
+    }
     for (NamedAttribute entry : vector ? vector : DictionaryAttr::get(op->getContext())) {
       NamedTensorType type = typeOf(op->getResult(0));
       const int64_t axis = type.axisIndex(entry.getName());

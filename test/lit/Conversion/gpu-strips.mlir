@@ -129,3 +129,29 @@ pipe.kernel @by_hand "pixels" schedule {mapping = "grid", threads = 64 : i64} {
   }
   pipe.return %0 : !pipe.tensor<u8[h=8, w=64]>
 }
+
+// In turns, elements move to the front of what was loaded, and results to that of what is stored: places in registers are known.
+// CHECK-LABEL: func.func @goes_in_turns(
+// CHECK: %[[READ:.*]] = memref.alloca() {pipe.registers} : memref<48xui8>
+// CHECK: call @"pst_take_row<3>{{_*}}"(%[[READ]],
+// CHECK: %[[MADE:.*]] = memref.alloca() {pipe.registers} : memref<48xui8>
+// CHECK: scf.for {{.*}} = %c0 to %c4 step %c1 {
+// CHECK: call @"pst_next<12>{{_*}}"(%[[MADE]])
+// CHECK-NEXT: scf.for %[[K:.*]] = %c0 to %c4 step %c1 {
+// CHECK-NEXT: %[[PIXEL:.*]] = arith.muli %[[K]], %c3
+// CHECK: memref.load %[[READ]][%[[PIXEL]]]
+// CHECK: %[[PLACE:.*]] = arith.addi %[[PIXEL]], %c36
+// CHECK: memref.store {{.*}}, %[[MADE]][%[[PLACE]]]
+// CHECK: } {pipe.unrolled = 0 : i64}
+// CHECK-NEXT: call @"pst_next<12>{{_*}}"(%[[READ]])
+// CHECK-NEXT: } {pipe.unrolled = 1 : i64}
+// CHECK: call @"pst_put_row<48>{{_*}}"({{.*}}, %[[MADE]], %c0)
+pipe.kernel @goes_in_turns "pixels" schedule {mapping = "grid", threads = 256 : i64} {
+^bb0(%x: !pipe.tensor<u8[h=8, w=64, c=3]>):
+  %0 = pipe.map (%x) {along = "w", unrolled = 4 : i64, vector = {c = 3 : i64, w = 16 : i64}} : (!pipe.tensor<u8[h=8, w=64, c=3]>) -> !pipe.tensor<u8[h=8, w=64, c=3]> {
+  ^bb0(%p: ui8, %h: i64, %w: i64, %c: i64):
+    %q = pipe.binary add %p, %p : ui8
+    pipe.yield %q : ui8
+  }
+  pipe.return %0 : !pipe.tensor<u8[h=8, w=64, c=3]>
+}

@@ -105,6 +105,30 @@ pipe.kernel @goes_nowhere "pixels" schedule {mapping = "grid", threads = 256 : i
 
 // -----
 
+pipe.kernel @turns_of_no_words "pixels" schedule {mapping = "grid", threads = 256 : i64} {
+^bb0(%x: !pipe.tensor<u8[h=16, w=16]>):
+  // expected-error @below {{has the schedule `unrolled`, which is to be a multiple of 4 that divides the number of elements along its strip}}
+  %0 = pipe.map (%x) {along = "w", unrolled = 2 : i64, vector = {w = 16 : i64}} : (!pipe.tensor<u8[h=16, w=16]>) -> !pipe.tensor<u8[h=16, w=16]> {
+  ^bb0(%p: ui8, %h: i64, %w: i64):
+    pipe.yield %p : ui8
+  }
+  pipe.return %0 : !pipe.tensor<u8[h=16, w=16]>
+}
+
+// -----
+
+pipe.kernel @turns_that_divide_nothing "pixels" schedule {mapping = "grid", threads = 256 : i64} {
+^bb0(%x: !pipe.tensor<u8[h=16, w=16]>):
+  // expected-error @below {{has the schedule `unrolled`, which is to be a multiple of 4 that divides the number of elements along its strip}}
+  %0 = pipe.map (%x) {along = "w", unrolled = 12 : i64, vector = {w = 16 : i64}} : (!pipe.tensor<u8[h=16, w=16]>) -> !pipe.tensor<u8[h=16, w=16]> {
+  ^bb0(%p: ui8, %h: i64, %w: i64):
+    pipe.yield %p : ui8
+  }
+  pipe.return %0 : !pipe.tensor<u8[h=16, w=16]>
+}
+
+// -----
+
 // expected-error @below {{nobody can tell which rows its outputs read along `h`}}
 pipe.kernel @reads_any_row "pixels" schedule {mapping = "tile", threads = 64 : i64, tile = {h = 8 : i64}, rows = 32 : i64} {
 ^bb0(%x: !pipe.tensor<u8[h=64, w=64]>):

@@ -338,9 +338,10 @@ pipeline taps(a: path, b: path, c: path, d: path, e: path) {
 
 // Strips of rows of any address, direction and length: flips that a sample decides, paddings around
 // rows of several types, choices, pixels of four channels, rows that are read twice, and what is
-// the same for all of a row.
+// the same for all of a row; pixels of three channels side by side, of which a strip is three
+// words. Each also in turns of a loop.
 TEST(CudaPasses, StripsOfRows) {
-  expectTheBitsOfTheReference(R"(
+  const std::string text = R"(
 pipe 1
 use vision
 pipeline strips(a: path, b: path, c: path, d: path) {
@@ -364,9 +365,15 @@ pipeline strips(a: path, b: path, c: path, d: path) {
     output twice: i32[n, h, w] = map (p in row.words, q in turned, j in index(turned, w)) { if j % 2 == 0 then max(p, q) else p }
     output looked: i32[n, h, w] = map (p in row.words) { max(p, row.words[h = i64(p) % 30, w = 3]) }
     output doubles: f64[n, h, w] = f64(row.halves |> flip(w) if chance(0.5))
+    output rgb: u8[n, h, w, c] = some |> saturation(0.7)
+    output inner: f16[n, h, w, c] = f16(row.pixels[w = 3 .. 40] |> flip(w) if chance(0.5)) * 0.5
+    output grays: u8[n, h, w, c] = if left < 4 then some else some |> grayscale
+    output floats: f32[n, h, w, c] = f32(some) - 0.5
   }
 }
-)");
+)";
+  expectTheBitsOfTheReference(text);
+  expectTheBitsOfTheReference(text, /*tiny=*/true);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, CudaExamples, testing::ValuesIn(test::exampleFiles()),

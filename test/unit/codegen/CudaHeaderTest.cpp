@@ -299,6 +299,20 @@ TEST(CudaRows, AreTakenApartAtBoundariesOfWords) {
   takesApart<double, 3, 2>();
 }
 
+TEST(CudaRows, MoveToTheFrontByWholeWords) {
+  cuda::pst_run<uint16_t, 24> row = {};
+  for (int i = 0; i < 24; ++i)
+    row.set(i, static_cast<uint16_t>(1000 + i));
+  cuda::pst_next<6>(row);
+  for (int i = 0; i < 24; ++i)
+    EXPECT_EQ(row.at(i), i < 18 ? 1006 + i : 1000 + i);
+  cuda::pst_run<double, 3> numbers = {};
+  for (int i = 0; i < 3; ++i)
+    numbers.set(i, i + 0.5);
+  cuda::pst_next<2>(numbers);
+  EXPECT_EQ(numbers.at(0), 2.5);
+}
+
 TEST(CudaRows, AreStoredFromAnyElementOn) {
   cuda::pst_run<uint16_t, 24> row = {};
   for (int i = 0; i < 24; ++i)
