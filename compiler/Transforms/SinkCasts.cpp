@@ -156,6 +156,8 @@ struct ViewOfResample : OpRewritePattern<ViewOp> {
     // Along the axis to the tables, along the others to the input. The axes of
     // both stand in the order of use.
     SmallVector<Axis> tableAxes{type.getAxes()[*dim], tensorOf(resample.getWeights()).getAxes()[1]};
+    if (tableAxes[1].name == tableAxes[0].name) // that is free now
+      tableAxes[1].name = resample.getAxis().str();
     MLIRContext *context = getContext();
     Part along = partOf(view, {exprs[axis]});
     Value weights = resample.getWeights();

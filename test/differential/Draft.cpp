@@ -9,8 +9,8 @@ using namespace penstock::pipe;
 namespace penstock::differential {
 
 Draft::Draft(MLIRContext &context, const Recipe &recipe)
-    : empties(recipe.seed % 8 == 5), builder(&context), loc(builder.getUnknownLoc()),
-      rng(recipe.seed), codecs(recipe.seed % 8 == 3) {}
+    : isChain(recipe.isChain), empties(recipe.seed % 8 == 5), builder(&context),
+      loc(builder.getUnknownLoc()), rng(recipe.seed), codecs(recipe.seed % 8 == 3) {}
 
 Value Draft::constant(int64_t value) {
   return builder.create<ConstantOp>(loc, builder.getI64Type(), builder.getI64IntegerAttr(value));

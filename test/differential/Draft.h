@@ -20,6 +20,7 @@ class Draft {
 public:
   Draft(mlir::MLIRContext &context, const Recipe &recipe);
 
+  const bool isChain;
   const bool empties; ///< every eighth case has extents of 0
 
   mlir::OpBuilder builder;
@@ -62,6 +63,8 @@ public:
   mlir::Value flip(mlir::Value x);
   mlir::Value transpose(mlir::Value x);
   mlir::Value stride(mlir::Value x);
+  /// The same elements, of which one axis has another name.
+  mlir::Value rename(mlir::Value x);
   mlir::Value pickIndex(mlir::Value x);
   /// All elements at one place of the last axis.
   mlir::Value channel(mlir::Value x);
@@ -78,6 +81,8 @@ public:
   // Regions.cpp
   mlir::Value map(mlir::Value x, bool sameType = false);
   mlir::Value anyTable();
+  /// Constants along one of these axes, such as one for each channel; null: none is known.
+  mlir::Value constantsAlong(const Dims &dims);
   mlir::Value window(mlir::Value x);
   mlir::Value gather(mlir::Value x);
   mlir::Value expression(std::vector<mlir::Value> leaves, mlir::Type wanted);

@@ -113,9 +113,32 @@ Value Draft::anyTable() {
   return table;
 }
 
+Value Draft::constantsAlong(const Dims &dims) {
+  std::vector<Dim> known;
+  for (const Dim &dim : dims)
+    if (!dim.size && dim.most > 0 && dim.most <= 16)
+      known.push_back(dim);
+  if (known.empty())
+    return {};
+  const Dim along = rng.pick(known);
+  const Type type = computeType(*this);
+  std::vector<Attribute> numbers;
+  for (int64_t i = 0; i < along.most; ++i) {
+    const int64_t number = rng.between(0, 9);
+    numbers.push_back(llvm::isa<FloatType>(type)
+                          ? Attribute(builder.getFloatAttr(type, static_cast<double>(number) / 4))
+                          : builder.getIntegerAttr(type, number));
+  }
+  const auto values = DenseElementsAttr::get(RankedTensorType::get({along.most}, type), numbers);
+  return remember(builder.create<ConstantOp>(loc, typeOf(type, {along}), values), {along});
+}
+
 Value Draft::map(Value x, bool sameType) {
   const Dims dims = dimsOf(x);
   std::vector<Value> inputs = {x};
+  if (isChain && rng.chance(0.4))
+    if (const Value constants = constantsAlong(dims))
+      inputs.push_back(constants);
   for (const Value other : tensors)
     if (inputs.size() < 3 && rng.chance(0.5) && fits(*this, other, dims))
       inputs.push_back(other);
@@ -237,7 +260,7 @@ Value Draft::window(Value x) {
   Block *block = openRegion(*this, op.getBody(),
                             std::vector<Type>(static_cast<size_t>(neighbours), element(x)), dims);
   std::vector<Value> leaves(block->args_begin(), block->args_begin() + neighbours);
-  if (wide) {
+  if (wide || (isChain && rng.chance(0.5))) {
     Value all = combineAll(*this, leaves);
     if (rng.chance(0.4))
       all = combineAll(*this, leaves, all);

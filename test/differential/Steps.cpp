@@ -47,7 +47,7 @@ Value Draft::resampleAlong(Value x, size_t axis, Filter filter, bool antialias, 
   const Value outSize = sizeOf(dims[axis]);
   const Value taps =
       builder.create<TapsOp>(loc, builder.getI64Type(), filter, in, outSize, antialias);
-  const Dim k{"k", taps, 0};
+  const Dim k{dims[axis].name == "k" ? "tap" : "k", taps, 0};
   const NamedTensorType weights =
       typeOf(pillow ? Type(builder.getI32Type()) : Type(builder.getF64Type()), {dims[axis], k});
   const NamedTensorType start = typeOf(builder.getI32Type(), {dims[axis]});
@@ -726,6 +726,7 @@ Value Draft::chained(int64_t number) {
       [](Draft &d, Value x) { return d.flip(x); },
       [](Draft &d, Value x) { return d.transpose(x); },
       [](Draft &d, Value x) { return d.stride(x); },
+      [](Draft &d, Value x) { return d.rename(x); },
       [](Draft &d, Value x) { return d.channel(x); },
       [](Draft &d, Value x) { return d.frames(x); },
       [](Draft &d, Value x) { return d.broadcast(x); },

@@ -112,6 +112,20 @@ Value Draft::stride(Value x) {
   return viewOf(x, dims, results, {});
 }
 
+Value Draft::rename(Value x) {
+  Dims dims = dimsOf(x);
+  if (dims.empty())
+    return {};
+  const std::string name = rng.pick<std::string>({"k", "h", "w", "c", "t", "part", "tap", "bin"});
+  if (llvm::any_of(dims, [&](const Dim &dim) { return dim.name == name; }))
+    return {};
+  std::vector<AffineExpr> results;
+  for (size_t i = 0; i < dims.size(); ++i)
+    results.push_back(dim(*this, i));
+  dims[static_cast<size_t>(rng.below(static_cast<int64_t>(dims.size())))].name = name;
+  return viewOf(x, dims, results, {});
+}
+
 Value Draft::pickIndex(Value x) {
   const Dims dims = dimsOf(x);
   if (dims.empty())

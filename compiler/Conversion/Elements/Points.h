@@ -6,6 +6,7 @@
 #include "compiler/Conversion/Elements/Target.h"
 #include "compiler/Conversion/TensorType.h"
 #include "mlir/IR/AffineExpr.h"
+#include <algorithm>
 
 namespace penstock::conversion {
 
@@ -33,7 +34,9 @@ template <ElementTarget T> NumberOf<T> elementOf(const T &t, pipe::ConstantOp op
       const std::optional<int64_t> known = t.known(place);
       if (!known)
         return t.tabled(op, at);
-      number = number * type.getAxes()[axis].extent + *known;
+      // Places outside are those of code that a border or a part of a join leaves out.
+      const int64_t extent = type.getAxes()[axis].extent;
+      number = number * extent + std::clamp<int64_t>(*known, 0, extent - 1);
     }
   return t.constant(
       llvm::cast<mlir::TypedAttr>(elements.template getValues<mlir::Attribute>()[number]),
