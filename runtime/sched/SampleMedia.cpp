@@ -31,6 +31,18 @@ SampleMedia::SampleMedia(const Program &program, const ImageLimits &limits, Samp
   }
 }
 
+Failure SampleMedia::failureIn(size_t medium, const Error &error) const {
+  const plan::MediaT &media = *tree.media[medium];
+  Failure failure = failureOf(size_t(media.row), error);
+  const plan::SourceT &source = *tree.sources[size_t(tree.rows[size_t(media.row)]->source)];
+  for (const auto &other : tree.media)
+    if (other->row == media.row && other->column != media.column) {
+      failure.reason = source.columns[size_t(media.column)]->name + ": " + failure.reason;
+      break;
+    }
+  return failure;
+}
+
 bool SampleMedia::probe(Work &work, int64_t slot, Failure &failure) {
   if (tree.media.empty())
     return true;
@@ -46,7 +58,7 @@ bool SampleMedia::probe(Work &work, int64_t slot, Failure &failure) {
       status = storeHeader(media, inputs[i], host.limits, buffers.block);
     }
     if (!status) {
-      failure = failureOf(size_t(media.row), status.error());
+      failure = failureIn(i, status.error());
       return false;
     }
   }
@@ -71,7 +83,7 @@ bool SampleMedia::decode(Work &work, int64_t slot, Failure &failure) {
   for (size_t i = 0; good && i < untouched.size(); ++i)
     if (untouched[i])
       if (Status status = readers[i]->checkEnd(inputs[i]); !status) {
-        failure = failureOf(size_t(tree.media[i]->row), status.error());
+        failure = failureIn(i, status.error());
         good = false;
       }
   costs.add(Stage::Decode, clock.nowNs() - begin, count);
@@ -153,7 +165,7 @@ bool SampleMedia::decodeOne(Work &work, int64_t slot, size_t number, Failure &fa
     Status status =
         readBox(work.media(slot, size_t(decode.media)), decode, request, *where, storage);
     if (!status) {
-      failure = failureOf(row, status.error());
+      failure = failureIn(size_t(decode.media), status.error());
       return false;
     }
   }

@@ -25,6 +25,8 @@ public:
   bool decode(Work &work, int64_t slot, Failure &failure);
 
 private:
+  /// Of a row with several files, which one it is.
+  Failure failureIn(size_t medium, const Error &error) const;
   bool decodeOne(Work &work, int64_t slot, size_t number, Failure &failure);
   Status readBox(Encoded &encoded, const plan::DecodeT &decode, const MediumRequest &request,
                  const MediumLayout &layout, uint8_t *out);

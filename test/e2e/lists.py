@@ -145,6 +145,19 @@ pipeline p() {{
         self.refused(text.replace("draw int(0 .. table.length)", "row.l[k = 0]"), "the number of a picked row must be known before any row is fetched")
 
 
+    def test_what_was_chosen_of_none_is_filled(self):
+        text = """pipeline p(list: path) {
+  for row in json_lines(list, b = f32[k = 0 ..= 5, box = xyxy]) order sequential
+  let keep = map (x in row.b[box = 2]) { x > 3.0 }
+  batch 1 per rank last keep { output y: f32[n, k, box] = fit_length(compact(row.b, keep), k, 2, fill = -1.0) output i: i64[n] = row.index }
+}"""
+        boxes = [[], [[0, 0, 1, 1]], [[0, 0, 9, 9]], [[0, 0, 9, 1], [1, 1, 2, 2], [2, 2, 4, 4], [3, 3, 8, 8]]]
+        path = self.lines([{"b": rows} for rows in boxes])
+        for i, found in enumerate(self.of_rows(text, path, range(4))):
+            kept = [row for row in boxes[i] if row[2] > 3][:2]
+            self.assertEqual((found["i"], found["y"].tolist()), (i, kept + [[-1] * 4] * (2 - len(kept))))
+
+
 class Parts(Lists):
     def test_parts_of_files_are_read_by_them(self):
         """What is fetched follows from setup, which the fetching thread runs by itself."""

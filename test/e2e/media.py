@@ -174,6 +174,30 @@ class SixteenBits(MediaTest):
         numpy.testing.assert_array_equal(found["upright"][..., 0], numpy.rot90(numbers, -1)[2:9, 1:5])
         self.assertEqual(found["indexed"].tolist(), 1)
 
+    def test_of_two_files_the_bad_one_is_named(self):
+        os.makedirs(self.data)
+        for i in range(3):
+            pixels = numpy.random.default_rng(i).integers(0, 256, (8, 8, 3), numpy.uint8)
+            Image.fromarray(pixels).save(os.path.join(self.data, f"image{i}.png"))
+            Image.fromarray(pixels[..., 0]).save(os.path.join(self.data, f"mask{i}.png"))
+        for name in "mask0.png", "image2.png":
+            os.truncate(os.path.join(self.data, name), 50)
+        lines = os.path.join(self.data, "list.jsonl")
+        with open(lines, "w") as file:
+            file.writelines(json.dumps({"file": f"image{i}.png", "mask": f"mask{i}.png"}) + "\n" for i in range(3))
+        text = self.write("""pipeline p(list: path) {
+  for row in json_lines(list, photo = column("file", bytes), mask = bytes) order sequential
+  batch 1 per rank last keep {
+    output photo: u8[n, h, w, c] = decode(row.photo, rgb)[h = 0 .. 8, w = 0 .. 8]
+    output mask: u8[n, h, w, c] = decode(row.mask, index)[h = 0 .. 8, w = 0 .. 8]
+  }
+}""")
+        found = self.run_json("run", text, "--set", f"list={lines}", "--on-error", "100%")["bad_samples"]
+        reasons = {bad["row"]: bad["reason"] for bad in found}
+        self.assertRegex(reasons[0], "^mask: .*PNG")
+        self.assertRegex(reasons[2], "^photo: .*PNG")
+        self.assertNotIn(1, reasons)
+
     def test_files_of_colours_have_no_numbers_whatever_is_needed(self):
         contents = []
         for kind, mode in (("JPEG", "L"), ("PNG", "RGB"), ("BMP", "RGB"), ("WEBP", "L"), ("PPM", "L"), ("PNG", "I;16")):

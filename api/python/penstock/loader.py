@@ -163,6 +163,8 @@ class Loader(_c.OfThisProcess):
         self._renew_locks()
         self._names: Places | None = None
         self._sample_names: Places | None = None
+        self._parameters: dict[str, Any] = {} # run-time ones, with other values than at the start
+        self._restored: tuple[int, str] | None = None # the epoch and the state that it goes on with
         self._iterator: object = None # which one is under way, and which one was when an epoch ended
         self._ended: object = None
         #: Where the library puts the batch that is asked for; None while none is. A handler of a signal may come before the batch
@@ -341,20 +343,26 @@ class Loader(_c.OfThisProcess):
         return _Epoch(self, token, make)
 
     def set_epoch(self, epoch: int, **parameters: Any) -> None:
-        """The next ``for`` begins this epoch, with other values of run-time parameters if there are some. Where it is the
-        next one anyway, what was done ahead is used. What was restored with `load_state_dict` in this epoch stays. An iterator
-        of which nothing was taken gives this epoch; any other ends."""
+        """The next ``for`` begins this epoch, with other values of run-time parameters if there are some; parameters that are not
+        named keep theirs. Where it is the next one anyway, what was done ahead is used. What was restored with
+        `load_state_dict` in this epoch stays. An iterator of which nothing was taken gives this epoch; any other ends."""
         epoch = _c.integer("epoch", epoch, ctypes.c_uint32)
         with self._alone():
             self._live()
-            if epoch == self._epoch and not self._taken and not parameters:
+            is_here = epoch == self._epoch and not self._taken
+            if is_here and not parameters:
                 return # here it is; rows may have been asked for already
+            restored = self._restored
             self._begin(epoch, parameters)
+            if is_here and restored is not None and restored[0] == epoch:
+                self._restore(restored[1])
 
     def _begin(self, epoch: int, parameters: Mapping[str, Any]) -> None:
         values = _c.encode_parameters(dict(parameters))
         if _c.library.session_start(self._session, _c.integer("epoch", epoch, ctypes.c_uint32), values, len(values)) != _c.OK:
             raise SessionError(self._error())
+        self._parameters.update(parameters)
+        self._restored = None
         if values: # of the size of a batch, or of `where`
             self._info = self._read_info()
         if self._asked is not None:
@@ -478,28 +486,39 @@ class Loader(_c.OfThisProcess):
 
     # --- state ----------------------------------------------------------------
 
-    def state_dict(self) -> dict[str, str]:
-        """The position of the next batch. Restoring it gives the same remaining samples under any number of threads,
-        prefetch and ranks."""
+    def state_dict(self) -> dict[str, Any]:
+        """The position of the next batch, and the run-time parameters that `set_epoch` has given other values. Restoring it gives
+        the same remaining samples under any number of threads, prefetch and ranks."""
         with self._told() as session:
             tell = _c.library.session_state_before if self._has_due() else _c.library.session_state
-            return {"penstock": _c.decode(tell(session))}
+            parameters = {"parameters": dict(self._parameters)} if self._parameters else {}
+            return {"penstock": _c.decode(tell(session)), **parameters}
 
-    def load_state_dict(self, state: Mapping[str, str]) -> None:
-        """The next ``for`` goes on where `state_dict` was taken. Another pipeline's state is an error."""
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """The next ``for`` goes on where `state_dict` was taken, with its run-time parameters. Another pipeline's state is an
+        error."""
         text = state.get("penstock") if isinstance(state, Mapping) else None
         if not isinstance(text, str):
             raise SessionError("this is not the state of a session: that is what state_dict() gives, a mapping with a text for `penstock`")
+        parameters = state.get("parameters", {})
+        if not isinstance(parameters, Mapping):
+            raise SessionError("this is not the state of a session: `parameters` is a mapping from names of run-time parameters to values")
         with self._alone():
-            if _c.library.session_restore(self._live(), _c.encode(text)) != _c.OK:
-                raise SessionError(self._error())
-            self._taken = False
-            info = self._read_info()
-            self._epoch = info["epoch"]
-            if self._asked is not None:
-                self._asked.restart(info["epoch"], info["position"] // self._options["world"])
+            self._live()
+            if parameters:
+                self._begin(self._epoch, parameters)
+            self._restore(text)
             self._iterator = None
-            self._forget()
+
+    def _restore(self, text: str) -> None:
+        if _c.library.session_restore(self._live(), _c.encode(text)) != _c.OK:
+            raise SessionError(self._error())
+        info = self._read_info()
+        self._epoch, self._taken = info["epoch"], False
+        self._restored = (self._epoch, text)
+        if self._asked is not None:
+            self._asked.restart(info["epoch"], info["position"] // self._options["world"])
+        self._forget()
 
     # --- what is known --------------------------------------------------------
 

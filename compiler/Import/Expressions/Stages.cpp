@@ -108,9 +108,10 @@ Val Expressions::evalChoose(Val value, dsl::SourceRange origin, const dsl::Choos
   std::vector<mlir::Value> ends; // where each arm's share of the total ends
   for (const dsl::ChooseStage::Arm &arm : stage.arms) {
     const Val given = eval(*arm.weight);
-    if (given.is(Kind::Number) && given.untyped && llvm::isa<mlir::FloatType>(elementType(given)))
+    if (given.is(Kind::Number) && llvm::isa<mlir::FloatType>(elementType(given)))
       fail(arm.weight->range, "a weight must be a whole number, and this is " + show(given),
-           "weights are relative: `" + wholeWeights(stage) + "`");
+           "weights are relative: `" +
+               (given.untyped ? wholeWeights(stage) : "int(round(1000.0 * x)) => ...") + "`");
     mlir::Value weight = demandIndex(given, arm.weight->range, "a weight");
     if (std::optional<int64_t> number = constantInt(weight); number && *number < 0)
       fail(arm.weight->range, "a weight is 0 or more, and this is " + std::to_string(*number));

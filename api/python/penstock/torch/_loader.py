@@ -110,8 +110,8 @@ class Sampler:
     def __init__(self, loader: PlainLoader, batches: Any):
         self._loader, self._batches = loader, batches
 
-    def set_epoch(self, epoch: int) -> None:
-        self._loader.set_epoch(epoch)
+    def set_epoch(self, epoch: int, **parameters: Any) -> None:
+        self._loader.set_epoch(epoch, **parameters)
 
     def __len__(self) -> int:
         if isinstance(self._batches, (list, tuple)):
@@ -205,14 +205,14 @@ class Loader:
         batches = self.loader._batches_as(self._make)
         return batches if self._function is None else map(self._function, batches)
 
-    def set_epoch(self, epoch: int) -> None:
-        """As `sampler.set_epoch`."""
-        self.loader.set_epoch(epoch)
+    def set_epoch(self, epoch: int, **parameters: Any) -> None:
+        """As `sampler.set_epoch`; parameters as of `penstock.Loader.set_epoch`."""
+        self.loader.set_epoch(epoch, **parameters)
 
-    def state_dict(self) -> dict[str, str]:
+    def state_dict(self) -> dict[str, Any]:
         return self.loader.state_dict()
 
-    def load_state_dict(self, state: Mapping[str, str]) -> None:
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
         self.loader.load_state_dict(state)
         if self._rows is not None:
             self._rows.look()
