@@ -73,15 +73,17 @@ static FieldOp tensorField(Value value) {
   return field && llvm::isa<NamedTensorType>(field.getType()) ? field : FieldOp();
 }
 
-/// Returns whether `op` gives scalars and keys, of others and of elements of fields.
+/// Returns whether `op` gives scalars and keys, of others and of elements of fields and constants.
 static bool isOfNumbers(Operation *op) {
   auto isNumber = [](Type type) { return isScalarType(type) || llvm::isa<KeyType>(type); };
   return !op->walk([&](Operation *inner) {
-              const bool good = isPure(inner) && llvm::all_of(inner->getResultTypes(), isNumber) &&
-                                llvm::all_of(inner->getOperands(), [&](Value operand) {
-                                  return !llvm::isa<NamedTensorType>(operand.getType()) ||
-                                         (llvm::isa<LoadOp>(inner) && tensorField(operand));
-                                });
+              const bool good =
+                  isPure(inner) && llvm::all_of(inner->getResultTypes(), isNumber) &&
+                  llvm::all_of(inner->getOperands(), [&](Value operand) {
+                    return !llvm::isa<NamedTensorType>(operand.getType()) ||
+                           (llvm::isa<LoadOp>(inner) &&
+                            (tensorField(operand) || operand.getDefiningOp<ConstantOp>()));
+                  });
               return good ? WalkResult::advance() : WalkResult::interrupt();
             }).wasInterrupted();
 }
@@ -215,6 +217,10 @@ LogicalResult Splitter::slice(Value value, SetVector<Operation *> &ops, Phase ph
     return success();
   if (tensorField(value) && (phase == Phase::setup || (phase == Phase::rows && isOfRow(op)))) {
     (phase == Phase::setup ? ofSetup : ofRows).insert(value);
+    return success();
+  }
+  if (llvm::isa<ConstantOp>(op)) { // also a table of them
+    ops.insert(op);
     return success();
   }
   if (isLengthOfRows(op)) {

@@ -104,14 +104,16 @@ static LogicalResult verifyInKernel(Operation *op) {
   return success();
 }
 
-/// Setup and its like have scalars alone, and no memory but the parameter block and fields of rows,
-/// which they load elements of.
+/// Setup and its like have scalars alone, and no memory but the parameter block, constants and
+/// fields of rows, which they load elements of.
 static LogicalResult verifyInSetup(Operation *op, int64_t slots) {
   auto isTensor = [](Type type) { return llvm::isa<NamedTensorType>(type); };
   auto load = llvm::dyn_cast<LoadOp>(op);
-  const bool isOfField = load && llvm::isa<BlockArgument>(load.getTensor());
-  if (!isOfField && (llvm::any_of(op->getOperandTypes(), isTensor) ||
-                     llvm::any_of(op->getResultTypes(), isTensor)))
+  const bool isInMemory = load && (llvm::isa<BlockArgument>(load.getTensor()) ||
+                                   load.getTensor().getDefiningOp<ConstantOp>());
+  if (!isInMemory && !llvm::isa<ConstantOp>(op) &&
+      (llvm::any_of(op->getOperandTypes(), isTensor) ||
+       llvm::any_of(op->getResultTypes(), isTensor)))
     return op->emitError("computes a tensor outside of the kernels of pixels");
   return verifySlot(op, slots);
 }

@@ -158,6 +158,65 @@ pipeline p() {{
             self.assertEqual((found["i"], found["y"].tolist()), (i, kept + [[-1] * 4] * (2 - len(kept))))
 
 
+class Tables(Lists):
+    """Elements of constants at places that are known before pixels."""
+
+    def test_sizes_shares_and_rows(self):
+        text = """use vision
+const sizes: i64[k] = [8, 16, 24]
+const shares: f64[k, side] = [[0.0, 1.0], [1.0, 0.0], [0.0, 0.0]]
+const takes: bool[k] = [true, false, true]
+pipeline p() {
+  for row in synthetic(40, x = u8[h = 30, w = 30], label = 0 .. 3) where takes[k = row.label] order sequential
+  let s = sizes[k = draw int(0 .. 3)]
+  let turned = row.x |> flip(w) if chance(shares[k = row.label, side = 1])
+  let y = turned |> flip(h) if chance(shares[k = row.label, side = 0])
+  let near = search (50) { let u = draw int(0 .. 30) accept u when u % 8 == sizes[k = row.label] % 7 } else -1
+  batch 1 per rank last keep {
+    output small: u8[n, h <= 24, w <= 24] pad 255 = resize(row.x, s, s)
+    output s: i64[n] = s
+    output x: u8[n, h, w] = row.x
+    output y: u8[n, h, w] = y
+    output label: i64[n] = row.label
+    output near: i64[n] = near
+    output z: u8[n, h, w] = row.x[h = 0 .. sizes[k = 0] - 1, w = 0 .. 2]
+  }
+}"""
+        rows = self.run_json("run", self.write(text))["samples"]
+        seen = set()
+        for position in range(rows):
+            found = self.sample(text, position)
+            x, label, s = found["x"], int(found["label"]), int(found["s"])
+            self.assertIn(label, (0, 2))
+            numpy.testing.assert_array_equal(found["y"], x[:, ::-1] if label == 0 else x)
+            numpy.testing.assert_array_equal(found["small"][:s, :s], numpy.asarray(Image.fromarray(x).resize((s, s), Image.BILINEAR)))
+            self.assertIn(int(found["near"]) % 8, (8 % 7, 24 % 7, 7))
+            self.assertEqual(found["z"].shape, (7, 2))
+            seen.add((label, s))
+        self.assertEqual(len(seen), 6)
+
+    def test_weights_of_rows_and_an_order(self):
+        text = """const weights: f64[k] = [0.0, 1.0, 3.0]
+pipeline p() {
+  for row in synthetic(300, label = 0 .. 3) order weighted(weights[k = row.label])
+  batch 300 per rank last keep { output label: i64[n] = row.label }
+}"""
+        labels = [int(self.sample(text, position)["label"]) for position in range(200)]
+        self.assertEqual((labels.count(0), set(labels)), (0, {1, 2}))
+        self.assertGreater(labels.count(2), 1.8 * labels.count(1))
+
+    def test_a_place_outside_is_a_bad_sample(self):
+        text = """const sizes: i64[k] = [8, 16]
+pipeline p(list: path) {
+  for row in json_lines(list, label = i64) order sequential
+  batch 1 per rank last keep { output y: i64[n] = sizes[k = row.label] }
+}"""
+        path = self.lines([{"label": label} for label in (0, 1, 2, -1)])
+        done = self.run_json("run", self.write(text), "--set", f"list={path}", "--on-error", "100%")
+        self.assertEqual({bad["row"] for bad in done["bad_samples"]}, {2, 3})
+        self.refused(text.replace("k = row.label", "k = 2"), "axis `k`")
+
+
 class Parts(Lists):
     def test_parts_of_files_are_read_by_them(self):
         """What is fetched follows from setup, which the fetching thread runs by itself."""

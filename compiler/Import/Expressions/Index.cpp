@@ -120,7 +120,7 @@ Val Expressions::indexTensor(Val value, const std::vector<const dsl::AxisSetting
     return number(loadHere(value.ir, loads, source.range));
   if (gathers.empty()) {
     mlir::Value element =
-        value.tensorType().getRank() == 0 ? elementOfField(value.ir) : mlir::Value();
+        value.tensorType().getRank() == 0 ? elementBeforePixels(value.ir) : mlir::Value();
     return element ? number(element) : value;
   }
   std::vector<Dim> domain;

@@ -122,9 +122,10 @@ public:
   mlir::Value viewAxis(mlir::Value tensor, const std::string &axis, mlir::Value first, int64_t step,
                        const Dim &result);
   mlir::Value pickAxis(mlir::Value tensor, const std::string &axis, mlir::Value index);
-  /// Where `tensor`, which has no axes, is an element of a field of a row: that number, which is
-  /// known before pixels; else null.
-  mlir::Value elementOfField(mlir::Value tensor);
+  /// Where `tensor`, which has no axes, is an element of a field of a row or of constants: that
+  /// number, which is known before pixels; else null.
+  mlir::Value elementBeforePixels(mlir::Value tensor);
+  mlir::Value elementOfConstant(pipe::ConstantOp constant, mlir::ValueRange place);
   mlir::Value permute(mlir::Value tensor, llvm::ArrayRef<std::string> order);
   mlir::Value retype(mlir::Value tensor, const std::vector<Dim> &dims);
   mlir::Value createView(mlir::Value tensor, const std::vector<Dim> &dims,

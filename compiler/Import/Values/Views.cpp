@@ -74,14 +74,29 @@ mlir::Value Tensors::scalarOf(AffineExpr expr, mlir::ValueRange dims, mlir::Valu
                        : mlir::Value();
 }
 
-mlir::Value Tensors::elementOfField(mlir::Value tensor) {
+/// An element at a known place is a constant.
+mlir::Value Tensors::elementOfConstant(pipe::ConstantOp constant, mlir::ValueRange place) {
+  auto elements = llvm::cast<mlir::DenseElementsAttr>(constant.getValue());
+  const mlir::Type type = pipe::tensorOf(constant).getElementType();
+  llvm::SmallVector<uint64_t> known;
+  for (auto [index, extent] : llvm::zip(place, elements.getType().getShape()))
+    if (const auto number = constantInt(index); number && *number >= 0 && *number < extent)
+      known.push_back(static_cast<uint64_t>(*number));
+  if (known.size() < place.size())
+    return base.create<pipe::LoadOp>(here, type, constant, place);
+  return base.create<pipe::ConstantOp>(
+      here, type, llvm::cast<mlir::TypedAttr>(elements.getValues<mlir::Attribute>()[known]));
+}
+
+mlir::Value Tensors::elementBeforePixels(mlir::Value tensor) {
   llvm::SmallVector<pipe::ViewOp> views;
   while (auto view = tensor.getDefiningOp<pipe::ViewOp>()) {
     views.push_back(view);
     tensor = view.getInput();
   }
   auto field = tensor.getDefiningOp<pipe::FieldOp>();
-  if (!field)
+  auto constant = tensor.getDefiningOp<pipe::ConstantOp>();
+  if (!field && !constant)
     return {};
   llvm::SmallVector<mlir::Value> place;
   for (pipe::ViewOp view : views) {
@@ -93,6 +108,8 @@ mlir::Value Tensors::elementOfField(mlir::Value tensor) {
     }
     place = further;
   }
+  if (constant)
+    return elementOfConstant(constant, place);
   return base.create<pipe::FieldElementOp>(
       here, llvm::cast<pipe::NamedTensorType>(field.getType()).getElementType(), field.getRow(),
       field.getName(), place, field.getType());

@@ -91,8 +91,9 @@ pipe.kernel @setup "setup" {
   %0 = pipe.entry -1 : i64
   // expected-error @+1 {{writes a slot beyond the parameter block}}
   pipe.set_entry 9, %0 : i64
-  // expected-error @+1 {{computes a tensor outside of the kernels of pixels}}
   %1 = pipe.constant dense<0> : tensor<4xi64> -> !pipe.tensor<i64[w=4]>
+  // expected-error @+1 {{computes a tensor outside of the kernels of pixels}}
+  %2 = pipe.cast value %1 : !pipe.tensor<i64[w=4]> -> !pipe.tensor<f32[w=4]>
   pipe.return
 }
 
