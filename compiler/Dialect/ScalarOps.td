@@ -145,7 +145,8 @@ def Pipe_LoadOp : Pipe_Op<"load", [Pure, Pipe_OfClass<"other">]> {
   let description = [{
     One index per axis, in order; an index outside is clamped to the nearest
     element, and an empty tensor reads as 0. Stands inside the region of a
-    point, window or gather op, where the tensor is a small table.
+    point, window or gather op, where the tensor is a small table; among the
+    scalars of a sample it reads constants, and fields of a row in setup.
 
     Constraints:
 

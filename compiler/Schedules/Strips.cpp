@@ -67,7 +67,7 @@ static Code both(Code a, Code b) {
   return {a.operations * b.arms + b.operations * a.arms, a.arms * b.arms};
 }
 
-static std::optional<Code> nothingIf(bool reads) {
+static std::optional<Code> noCodeIf(bool reads) {
   return reads ? std::optional<Code>(Code()) : std::nullopt;
 }
 
@@ -170,9 +170,9 @@ std::optional<Code> Rows::readView(ViewOp view, int64_t along) {
       (number && std::abs(number.getValue()) != 1) || !step->step.isSymbolicOrConstant())
     return std::nullopt;
   if (auto pad = view.getInput().getDefiningOp<PadOp>())
-    return nothingIf(readPad(pad, step->axis));
+    return noCodeIf(readPad(pad, step->axis));
   if (!view.getInput().getDefiningOp())
-    return nothingIf(readMemory(tensorOf(view.getInput()), step->axis));
+    return noCodeIf(readMemory(tensorOf(view.getInput()), step->axis));
   // Of what is computed, elements as they are.
   return leavesAsItIs(view, along) ? read(view.getInput(), step->axis) : std::nullopt;
 }
@@ -197,11 +197,11 @@ std::optional<Code> Rows::read(Value value, int64_t along) {
     return Code(); // the same for all of the strip, or known
   Operation *op = value.getDefiningOp();
   if (!op)
-    return nothingIf(readMemory(tensorOf(value), along));
+    return noCodeIf(readMemory(tensorOf(value), along));
   return llvm::TypeSwitch<Operation *, std::optional<Code>>(op)
       .Case([&](CastOp cast) { return read(cast.getValue(), along); })
       .Case([&](MapOp map) { return readMap(map, along); })
-      .Case([&](PadOp pad) { return nothingIf(readPad(pad, along)); })
+      .Case([&](PadOp pad) { return noCodeIf(readPad(pad, along)); })
       .Case([&](ViewOp view) { return readView(view, along); })
       .Case([&](StackOp stack) {
         return along > 0 ? readArms(SmallVector<Value>(stack.getInputs()), along - 1)

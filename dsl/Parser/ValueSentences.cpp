@@ -6,6 +6,7 @@
 #include "dsl/Diagnostics/Nearest.h"
 
 #include <algorithm>
+#include <cctype>
 
 namespace penstock::dsl {
 
@@ -254,6 +255,15 @@ bool Speaker::indexWithoutAxis() {
                "an extent that differs from row to row is a range")
         .hint(quote(std::string(tokens.text(item)) +
                     " = 0 ..= " + (isNumber ? std::string(tokens.text(item + 2)) : "9")));
+    return true;
+  }
+  if (tokens.is(item, Lexer::STRING)) { // `row["label"]`
+    const std::string_view quoted = tokens.text(item), text = quoted.substr(1, quoted.size() - 2);
+    const bool isWord = !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+      return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+    });
+    diagnostics.error(range(item), "a column or field is named without quotes")
+        .hint(quote(base + "." + (isWord ? std::string(text) : "name")));
     return true;
   }
   const bool plain = tokens.is(item, Lexer::INT) || isName(type(item));

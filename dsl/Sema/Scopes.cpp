@@ -4,6 +4,7 @@
 #include "dsl/Sema/OtherLibraries.h"
 
 #include <algorithm>
+#include <set>
 
 namespace penstock::dsl {
 
@@ -167,7 +168,17 @@ void Checker::unknownFunction(const Name &name) {
       if (fn.isPublic || seen == &file)
         known.push_back(fn.name.text);
   known.insert(known.end(), builtins.functions.begin(), builtins.functions.end());
-  if (std::string near = nearest(name.text, known); !near.empty())
+  std::string near = nearest(name.text, known);
+  if (near.empty()) { // `trivial_augment` for `trivial_augment_wide`
+    const std::string begin = name.text + "_";
+    std::set<std::string_view> longer;
+    for (std::string_view one : known)
+      if (one.starts_with(begin))
+        longer.insert(one);
+    if (longer.size() == 1)
+      near = *longer.begin();
+  }
+  if (!near.empty())
     report.hint(quote(near));
 }
 

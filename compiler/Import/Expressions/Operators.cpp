@@ -64,7 +64,10 @@ Val Expressions::evalBinary(const dsl::BinaryExpr &expr) {
     return compared(Predicate::ge, a, b);
   case BinaryOp::In:
     if (!b.is(Kind::Range))
-      fail(expr.rhs->range, "`in` asks for a range such as `0 .. 10`, and this is " + show(b));
+      fail(expr.rhs->range, "`in` asks for a range such as `0 .. 10`, and this is " + show(b),
+           b.is(Kind::List)
+               ? "`x == 1 or x == 2`; of many, a `const` of truth values: `takes[k = x]`"
+               : "");
     return logical(BinaryKind::bit_and, compared(Predicate::ge, a, b.parts[0]),
                    compared(b.closed ? Predicate::le : Predicate::lt, a, b.parts[1]));
   default:

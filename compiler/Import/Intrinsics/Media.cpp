@@ -271,7 +271,8 @@ Val Intrinsics::decode(Args args, dsl::SourceRange range) {
     if (auto file = data.ir.getDefiningOp<pipe::EncodeOp>())
       return decodeEncoded(file, args, range);
   if (!data.is(Kind::Bytes))
-    fail(args[0].range, "`decode` takes the bytes of a file, and this is " + show(data));
+    fail(args[0].range, "`decode` takes the bytes of a file, and this is " + show(data),
+         data.is(Kind::Row) ? "the column that has them, such as `row.data`" : "");
   if (args[1].value.is(Kind::Type))
     return decodeNumbers(args, range);
   if (args[1].value.is(Kind::Word) && elementNamed(args[1].value.word))
