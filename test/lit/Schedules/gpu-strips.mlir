@@ -250,5 +250,40 @@ pipe.kernel @much_code "pixels" {
   }, {
     pipe.yield %y : !pipe.tensor<u8[h=5, w=?, c=3]>
   }
-  pipe.return %0, %1 : !pipe.tensor<u8[h=5, w=?, c=3]>, !pipe.tensor<u8[h=5, w=?, c=3]>
+  // What both arms read has code in both.
+  %3 = pipe.map (%x) sizes(%n) : (!pipe.tensor<u8[h=5, w=?, c=3]>) -> !pipe.tensor<u8[h=5, w=?, c=3]> {
+  ^bb0(%p: ui8, %h: i64, %w: i64, %c: i64):
+    %q0 = pipe.binary add %p, %p : ui8
+    %q1 = pipe.binary add %q0, %p : ui8
+    %q2 = pipe.binary mul %q1, %p : ui8
+    %q3 = pipe.binary add %q2, %p : ui8
+    %q4 = pipe.binary mul %q3, %p : ui8
+    %q5 = pipe.binary add %q4, %p : ui8
+    %q6 = pipe.binary mul %q5, %p : ui8
+    %q7 = pipe.binary add %q6, %p : ui8
+    %q8 = pipe.binary mul %q7, %p : ui8
+    %q9 = pipe.binary add %q8, %p : ui8
+    %q10 = pipe.binary mul %q9, %p : ui8
+    %q11 = pipe.binary add %q10, %p : ui8
+    %q12 = pipe.binary mul %q11, %p : ui8
+    %q13 = pipe.binary add %q12, %p : ui8
+    %q14 = pipe.binary mul %q13, %p : ui8
+    %q15 = pipe.binary add %q14, %p : ui8
+    %q16 = pipe.binary mul %q15, %p : ui8
+    %q17 = pipe.binary add %q16, %p : ui8
+    %q18 = pipe.binary mul %q17, %p : ui8
+    %q19 = pipe.binary add %q18, %p : ui8
+    %q20 = pipe.binary mul %q19, %p : ui8
+    %q21 = pipe.binary add %q20, %p : ui8
+    %q22 = pipe.binary mul %q21, %p : ui8
+    %q23 = pipe.binary add %q22, %p : ui8
+    pipe.yield %q23 : ui8
+  }
+  // CHECK: pipe.choose {{.*}} {along = "w", unrolled = 4 : i64, vector = {c = 3 : i64, w = 16 : i64}}
+  %4 = pipe.choose %which sizes(%n) -> !pipe.tensor<u8[h=5, w=?, c=3]> {
+    pipe.yield %3 : !pipe.tensor<u8[h=5, w=?, c=3]>
+  }, {
+    pipe.yield %3 : !pipe.tensor<u8[h=5, w=?, c=3]>
+  }
+  pipe.return %0, %1, %4 : !pipe.tensor<u8[h=5, w=?, c=3]>, !pipe.tensor<u8[h=5, w=?, c=3]>, !pipe.tensor<u8[h=5, w=?, c=3]>
 }

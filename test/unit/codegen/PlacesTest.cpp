@@ -278,7 +278,7 @@ TEST_P(Places, TakesTurnsAmongPlanes) {
 
 // Rows that are merged, of lengths about those of vectors, with a gap behind each or none.
 TEST_P(Places, ReadsRowsThatAreMerged) {
-  for (const int64_t width : {2, 3, 24, 31, 32, 33, 40, 64, 65, 100})
+  for (const int64_t width : {2, 3, 15, 24, 31, 32, 33, 40, 63, 64, 65, 100, 127})
     for (const int64_t gap : {0, 5}) {
       constexpr int64_t rows = 7;
       const std::string in = "!pipe.tensor<u8[h=7, w=" + std::to_string(width) + "]>",
