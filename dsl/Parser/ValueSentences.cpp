@@ -262,8 +262,12 @@ bool Speaker::indexWithoutAxis() {
     const bool isWord = !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
       return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
     });
-    diagnostics.error(range(item), "a column or field is named without quotes")
-        .hint(quote(base + "." + (isWord ? std::string(text) : "name")));
+    auto report = diagnostics.error(range(item), "a column or field is named without quotes");
+    if (isWord)
+      report.hint(quote(base + "." + std::string(text)));
+    else
+      report.hint("a name of its own where the table is opened: `label = column(\"" +
+                  std::string(text) + "\", i64)`, and then `" + base + ".label`");
     return true;
   }
   const bool plain = tokens.is(item, Lexer::INT) || isName(type(item));

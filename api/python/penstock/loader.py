@@ -496,7 +496,7 @@ class Loader(_c.OfThisProcess):
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """The next ``for`` goes on where `state_dict` was taken, with its run-time parameters. Another pipeline's state is an
-        error."""
+        error, behind which the epoch may begin anew, with those parameters."""
         text = state.get("penstock") if isinstance(state, Mapping) else None
         if not isinstance(text, str):
             raise SessionError("this is not the state of a session: that is what state_dict() gives, a mapping with a text for `penstock`")
