@@ -37,12 +37,23 @@ bool isNested(AffineExpr place) {
   return found && linear;
 }
 
+/// Returns whether a branch reads `view`, and something else does, too: what branches read lies in
+/// memory, so reading past the view would have both there, the view and its input. What is decoded
+/// or read lies there anyway.
+bool isReadAnyway(ViewOp view, Operation *reader) {
+  return view->getBlock() != reader->getBlock() &&
+         !llvm::isa_and_present<DecodeOp, FieldOp>(view.getInput().getDefiningOp()) &&
+         llvm::any_of(view->getUsers(), [](Operation *user) { return !llvm::isa<ViewOp>(user); });
+}
+
 struct ViewOfView : OpRewritePattern<ViewOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ViewOp view, PatternRewriter &rewriter) const override {
     auto inner = view.getInput().getDefiningOp<ViewOp>();
     if (!inner)
       return rewriter.notifyMatchFailure(view, "its input is not a view");
+    if (isReadAnyway(inner, view))
+      return rewriter.notifyMatchFailure(view, "branches read its input from memory");
     // Each of several turns reads both axes, so that a chain of them would double with each.
     if (llvm::any_of(inner.getMap().getResults(), isNested) ||
         llvm::any_of(view.getMap().getResults(), isNested))

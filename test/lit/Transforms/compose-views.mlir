@@ -44,6 +44,39 @@ func.func @keeps_scalars_apart(%x: !pipe.tensor<u8[h=9, w=9]>, %a: i64, %b: i64)
   return %1 : !pipe.tensor<u8[h=2, w=2]>
 }
 
+// What branches read lies in memory: there is one value, not the picture as it is and turned.
+// CHECK-LABEL: func.func @reads_what_others_read
+// CHECK-SAME: (%[[X:.*]]: !pipe.tensor<f32[w=9]>, %[[CHOICE:.*]]: i64)
+func.func @reads_what_others_read(%x: !pipe.tensor<f32[w=9]>, %choice: i64) -> !pipe.tensor<f32[w=4]> {
+  // CHECK-NEXT: %[[SUM:.*]] = pipe.map(%[[X]], %[[X]])
+  // CHECK: %[[FLIPPED:.*]] = pipe.view %[[SUM]]
+  // CHECK-NEXT: pipe.choose %[[CHOICE]]
+  // CHECK: pipe.map(%[[FLIPPED]])
+  // CHECK: pipe.view %[[FLIPPED]]
+  %0 = pipe.map(%x, %x) : (!pipe.tensor<f32[w=9]>, !pipe.tensor<f32[w=9]>) -> !pipe.tensor<f32[w=9]> {
+  ^bb0(%a: f32, %b: f32, %i: i64):
+    %s = pipe.binary add %a, %b : f32
+    pipe.yield %s : f32
+  }
+  %1 = pipe.view %0 by affine_map<(d0) -> (-d0 + 8)> []
+      : !pipe.tensor<f32[w=9]> -> !pipe.tensor<f32[w=9]>
+  %2 = pipe.choose %choice -> !pipe.tensor<f32[w=4]> {
+    %3 = pipe.map(%1) : (!pipe.tensor<f32[w=9]>) -> !pipe.tensor<f32[w=9]> {
+    ^bb0(%a: f32, %i: i64):
+      %s = pipe.binary mul %a, %a : f32
+      pipe.yield %s : f32
+    }
+    %4 = pipe.view %3 by affine_map<(d0) -> (d0 + 1)> []
+        : !pipe.tensor<f32[w=9]> -> !pipe.tensor<f32[w=4]>
+    pipe.yield %4 : !pipe.tensor<f32[w=4]>
+  }, {
+    %3 = pipe.view %1 by affine_map<(d0) -> (d0 + 2)> []
+        : !pipe.tensor<f32[w=9]> -> !pipe.tensor<f32[w=4]>
+    pipe.yield %3 : !pipe.tensor<f32[w=4]>
+  }
+  return %2 : !pipe.tensor<f32[w=4]>
+}
+
 // A flip of a flip goes one way from one start.
 // CHECK-LABEL: func.func @multiplies_scalars_out
 // CHECK-SAME: (%[[X:.*]]: !pipe.tensor<u8[w=9]>, %[[A:.*]]: i64, %[[B:.*]]: i64, %[[C:.*]]: i64, %[[D:.*]]: i64)
