@@ -119,7 +119,7 @@ static Column anyColumn(Draft &draft, const Recipe &recipe, int number) {
   for (int i = 0; i <= static_cast<int>(reference::DType::boolean); ++i)
     if (element == llvm::StringRef(reference::nameOf(static_cast<reference::DType>(i))))
       column.type = static_cast<reference::DType>(i);
-  const bool dynamic = rng.chance(0.4);
+  const bool dynamic = rng.chance(draft.isChain ? 0.2 : 0.4); // schedules ask for known extents
   column.least = draft.empties ? 0 : 1;
   for (size_t i = 0; i < column.axes.size(); ++i) {
     const bool channel = column.axes[i] == "c";

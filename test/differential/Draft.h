@@ -114,7 +114,7 @@ public:
   mlir::Value sameShape(mlir::Value x);
   mlir::Value step();
   /// Step `number` of a chain, of the newest value: mostly a move, then a change of each element,
-  /// then a read of several.
+  /// then a read of several; or three at once of which schedules make one.
   mlir::Value chained(int64_t number);
   /// A step of one kind for each element: what long chains are made of. `rereads`: mostly those
   /// that read their input at several places.

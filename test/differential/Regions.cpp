@@ -237,7 +237,7 @@ Value Draft::window(Value x) {
   // Wider than a vector at times, where that is not too much for the reference.
   const bool wide = elements <= 600 && rng.chance(0.3);
   for (const Dim &dim : dims)
-    if (over.size() < 2 && rng.chance(0.6)) {
+    if (over.size() < 2 && rng.chance(isChain ? 0.8 : 0.6)) {
       over.push_back(dim.name);
       low.push_back(wide ? rng.between(over.size() == 1 ? -40 : -3, -3) : rng.between(-2, 0));
       high.push_back(wide ? rng.between(2, 5) : rng.between(low.back() < 0 ? -1 : 0, 2));
@@ -260,7 +260,7 @@ Value Draft::window(Value x) {
   Block *block = openRegion(*this, op.getBody(),
                             std::vector<Type>(static_cast<size_t>(neighbours), element(x)), dims);
   std::vector<Value> leaves(block->args_begin(), block->args_begin() + neighbours);
-  if (wide || (isChain && rng.chance(0.5))) {
+  if (wide || (isChain && rng.chance(0.8))) {
     Value all = combineAll(*this, leaves);
     if (rng.chance(0.4))
       all = combineAll(*this, leaves, all);

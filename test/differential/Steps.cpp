@@ -718,9 +718,31 @@ Value Draft::step() {
   return elements(*this, x) > 9000 ? reduce(x) : chosen(*this, x);
 }
 
+using Step = Value (*)(Draft &, Value);
+
+/// What schedules look at most closely: borders, joins and parts, a conversion or numbers along an
+/// axis, and windows, which see them together.
+static Value closely(Draft &d, Value x) {
+  static const std::vector<Step> moves = {
+      [](Draft &d, Value x) { return d.pad(x); }, [](Draft &d, Value x) { return d.pad(x); },
+      [](Draft &d, Value x) { return d.concat(x); }, [](Draft &d, Value x) { return d.place(x); },
+      [](Draft &d, Value x) { return d.flip(x); }};
+  static const std::vector<Step> changes = {[](Draft &d, Value x) { return d.cast(x); },
+                                            [](Draft &d, Value x) { return d.map(x); }};
+  static const std::vector<Step> reads = {[](Draft &d, Value x) { return d.window(x); },
+                                          [](Draft &d, Value x) { return d.window(x); },
+                                          [](Draft &d, Value x) { return d.resample(x); },
+                                          [](Draft &d, Value x) { return reduceTiles(d, x); }};
+  const bool isMoved = d.rng.chance(0.6);
+  for (const std::vector<Step> *steps :
+       {isMoved ? &moves : &changes, isMoved ? &changes : &moves, &reads})
+    if (const Value next = d.rng.pick(*steps)(d, x))
+      x = next;
+  return x;
+}
+
 /// What moves elements, what makes another one of each, and what reads several of them.
 Value Draft::chained(int64_t number) {
-  using Step = Value (*)(Draft &, Value);
   static const std::vector<Step> moves = {
       [](Draft &d, Value x) { return d.crop(x); },
       [](Draft &d, Value x) { return d.flip(x); },
@@ -761,6 +783,8 @@ Value Draft::chained(int64_t number) {
   if (elements(*this, x) > 9000)
     if (const Value smaller = reduce(x))
       return smaller;
+  if (rng.chance(0.4) && !dimsOf(x).empty())
+    return closely(*this, x);
   for (int tries = 0; tries < 20; ++tries) {
     const int64_t kind = rng.chance(0.7) ? number % 3 : rng.below(3);
     if (const Value next = rng.pick(*kinds[kind])(*this, x))
