@@ -36,13 +36,13 @@ static std::optional<int64_t> movedAxis(MapOp map, NamedTensorType input) {
 }
 
 /// Returns whether elements of a view that follow each other along `axis` lie apart, be it a
-/// little.
+/// little. A number's do not.
 static bool liesApart(ViewOp view, int64_t axis) {
   AffineMap map = view.getMap();
-  for (AffineExpr place : map.getResults().drop_back())
-    if (place.isFunctionOfDim(static_cast<unsigned>(axis)))
-      return true;
-  return false;
+  return map.getNumResults() > 0 &&
+         llvm::any_of(map.getResults().drop_back(), [&](AffineExpr place) {
+           return place.isFunctionOfDim(static_cast<unsigned>(axis));
+         });
 }
 
 /// Returns whether a copy of `view` is small, and worth it where it is read `reads` times.

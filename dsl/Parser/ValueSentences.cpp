@@ -44,6 +44,9 @@ std::string Speaker::choiceInOurWords() const {
 bool Speaker::conditionAfterValue() {
   if (!afterExpression() || !(is(Lexer::IF) || is(Lexer::ELSE)))
     return false;
+  // On a line of its own `if` begins the next thing, such as a result without `return`.
+  if (refusal.expected == Lexer::RETURN && is(Lexer::IF) && tokens.startsLine(at))
+    return false;
   if (is(Lexer::ELSE)) { // the `else` of `|> f if c else b`, or one without
                          // `then`
     bool then = false;

@@ -209,6 +209,11 @@ static ByteTable tableOf(const Site &site, MapOp op, ArrayRef<LaneValue> inputs,
       ctx.scalars[body.getArgument(number)] = emit(alone, op.getInputs()[number], {});
     }
   }
+  // What was known of these before is that of the lanes at hand.
+  SmallVector<std::pair<Value, LaneValue>> before;
+  for (Operation *inner : slice)
+    if (auto known = ctx.scalars.find(inner->getResult(0)); known != ctx.scalars.end())
+      before.push_back(*known);
   ByteTable table;
   const int64_t lanes = trying.lanes();
   for (int64_t part = 0; part < 4; ++part) {
@@ -223,6 +228,10 @@ static ByteTable tableOf(const Site &site, MapOp op, ArrayRef<LaneValue> inputs,
       (void)emitScalarOp(trying, *inner);
     table[part] = trying.m.l.splat(scalarOf(trying, result).value);
   }
+  for (Operation *inner : slice)
+    ctx.scalars.erase(inner->getResult(0));
+  for (const auto &[value, known] : before)
+    ctx.scalars[value] = known;
   for (auto [number, value] : llvm::enumerate(inputs))
     ctx.scalars[body.getArgument(number)] = value;
   return ctx.byteTables[text] = table;
