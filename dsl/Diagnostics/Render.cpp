@@ -18,16 +18,47 @@ std::string placeText(SourceRange range, const SourceManager &sources) {
          std::to_string(at.column) + ": ";
 }
 
+/// Characters of a line that are shown, and how many of them before the place.
+constexpr uint32_t mostShown = 240, mostBefore = 160;
+
+/// The part of a line that is shown: all of it, or some around column `at`, between dots.
+struct Shown {
+  std::string text;
+  uint32_t skipped = 0; ///< characters left out before, less those of the dots
+};
+Shown shown(std::string_view line, uint32_t at) {
+  auto starts = [](char c) { return (c & 0xC0) != 0x80; };
+  if (std::count_if(line.begin(), line.end(), starts) <= mostShown)
+    return {std::string(line), 0};
+  const std::string dots = "... ";
+  const uint32_t first = at > mostBefore ? at - mostBefore : 1;
+  std::string text;
+  uint32_t column = 0;
+  for (char c : line) {
+    column += starts(c);
+    if (column >= first && column < first + mostShown)
+      text += c;
+  }
+  if (first > 1)
+    text = dots + text;
+  if (column >= first + mostShown)
+    text += " ...";
+  return {text, first > 1 ? first - 1 - static_cast<uint32_t>(dots.size()) : 0};
+}
+
 /// The source line with its number, and a caret line below. A range over
 /// several lines is underlined to the end of its first.
 std::string excerpt(SourceRange range, const SourceManager &sources) {
   LineColumn begin = sources.position(range.file, range.begin);
   LineColumn end = sources.position(range.file, std::max(range.begin, range.end));
-  std::string_view line = sources.line(range.file, begin.line);
+  const Shown part = shown(sources.line(range.file, begin.line), begin.column);
+  const std::string &line = part.text;
+  begin.column -= part.skipped;
+  end.column -= std::min(end.column, part.skipped);
 
   std::string number = std::to_string(begin.line);
   number.insert(0, number.size() < 3 ? 3 - number.size() : 0, ' ');
-  std::string out = number + (line.empty() ? " |" : " | ") + std::string(line) + "\n";
+  std::string out = number + (line.empty() ? " |" : " | ") + line + "\n";
   out += std::string(number.size(), ' ') + " | ";
 
   uint32_t column = 1;

@@ -417,6 +417,11 @@ bool Speaker::strayUnit() {
 }
 
 // `per [h, w]` or `over [h]` where none belongs
+/// `chance` is a condition; what is drawn for each element is `bernoulli`.
+static std::string distributionOf(std::string_view name) {
+  return name == "chance" ? "bernoulli" : std::string(name);
+}
+
 bool Speaker::strayPlace() {
   if (!next(Lexer::LBRACK))
     return false;
@@ -428,7 +433,7 @@ bool Speaker::strayPlace() {
     bool call = open && *open > 0 && isName(type(*open - 1));
     SourceRange span = call ? join(range(*open - 1), range(at)) : range(at);
     diagnostics.error(span, "`per` follows a `draw`, and adds axes to it")
-        .hint(call ? quote("draw " + std::string(tokens.text(*open - 1)) + "(...) per [...]")
+        .hint(call ? quote("draw " + distributionOf(tokens.text(*open - 1)) + "(...) per [...]")
                    : "`draw normal per [h, w]`");
     return true;
   }

@@ -87,6 +87,30 @@ pipeline p(list: path) {
             self.assertTrue(any("axis `k`" in bad["reason"] for bad in done["bad_samples"]), done["bad_samples"])
 
 
+    def test_a_condition_behind_and_or_or_is_asked_where_it_matters(self):
+        """What `if` guards they guard, too: in `where`, and in a sample."""
+        path = self.lines([{"b": [2, 3]}, {"b": []}, {"b": [3, 1]}, {"b": [0.5]}])
+        def outputs(where, value):
+            text = f"""pipeline p(list: path) {{
+  for row in json_lines(list, b = f32[k = 0 ..= 5]) {where}
+  batch 2 per rank last keep {{
+    output i: i64[n] = row.index
+    output y: bool[n] = {value}
+  }}
+}}
+"""
+            done = self.run_json("run", self.write(text), "--set", f"list={path}", "--on-error", "100%")
+            found = [(int(one["i"]), bool(one["y"])) for one in self.of_rows(text, path, range(done["samples"]))] if not done["bad_samples"] else None
+            return found
+        has = "extent(row.b, k) > 0"
+        self.assertEqual(outputs(f"where {has} and row.b[k = 0] > 1.0", "true"), [(0, True), (2, True)])
+        self.assertEqual(outputs(f"where not ({has}) or row.b[k = 0] > 1.0", "true"), [(0, True), (1, True), (2, True)])
+        self.assertEqual(outputs("", f"{has} and row.b[k = 0] > 1.0"), [(0, True), (1, False), (2, True), (3, False)])
+        self.assertEqual(outputs("", f"extent(row.b, k) < 1 or (extent(row.b, k) > 1 and row.b[k = 1] > 1.0)"),
+                         [(0, True), (1, True), (2, False), (3, False)])
+        self.assertIsNone(outputs("", f"row.b[k = 0] > 1.0 and {has}"))
+
+
 class Elements(Lists):
     def test_they_are_those_of_the_list(self):
         """Places that are drawn, or follow from others; of slices, flips and every type; elements that elements point at."""

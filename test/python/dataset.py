@@ -221,6 +221,18 @@ pipeline lists() with on_error = substitute(100%) {
             with self.assertRaisesRegex(TypeError, hint):
                 penstock.from_dataset(ds)
 
+    def test_rows_that_are_a_list_of_mappings(self):
+        """As to_dict("records") and to_pylist() give them: one data set, not one for each."""
+        text = """pipe 1
+pipeline p() {
+  for row in external_source(a = i64)
+  batch 2 per rank last keep { output a: i64[n] = row.a }
+}
+"""
+        for rows in [{"a": 1}, {"a": 5}, {"a": 2}], ({"a": 1}, {"a": 5}, {"a": 2}):
+            with penstock.load(text, dataset=rows) as loader:
+                self.assertEqual([number for batch in loader for number in numpy.asarray(batch["a"])], [1, 5, 2])
+
     def test_an_image_of_pillows_as_an_array(self):
         text = IMAGES.replace("data = bytes", "data = u8[h = 10, w = 12, c = 3]").replace("row.data |> decode(rgb) |> crop(0, 0, 10, 12)", "row.data")
         with load(Rows(lambda row: (Image.fromarray(pixels(row)), row)), text) as loader:

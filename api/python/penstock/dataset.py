@@ -303,7 +303,9 @@ def as_tables(dataset: Any) -> list[Table]:
     """The `dataset` argument of load() as a list of tables."""
     if dataset is None:
         return []
-    several = dataset if isinstance(dataset, (list, tuple)) else [dataset]
+    # Items that are mappings are the rows of one, as `to_dict("records")` and `to_pylist()` give them.
+    rows = isinstance(dataset, (list, tuple)) and dataset and all(isinstance(one, Mapping) and not hasattr(one, "num_rows") for one in dataset)
+    several = dataset if isinstance(dataset, (list, tuple)) and not rows else [dataset]
     return [one if isinstance(one, Table) else from_dataset(one) for one in several]
 
 

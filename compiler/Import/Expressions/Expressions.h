@@ -56,6 +56,7 @@ private:
   Val builtinValue(const std::string &name);
 
   // --- Operators, slices and peers (Operators.cpp, Index.cpp)
+  Val evalBehind(const dsl::BinaryExpr &expr, const Val &before);
   Val evalBinary(const dsl::BinaryExpr &expr);
   std::optional<bool> sameWord(const dsl::BinaryExpr &expr);
   Val evalUnary(const dsl::UnaryExpr &expr);

@@ -24,11 +24,31 @@ std::optional<bool> Expressions::sameWord(const dsl::BinaryExpr &expr) {
   return (parameter->second.word == other.word) == (expr.op == BinaryOp::Eq);
 }
 
+/// The right side of `and` and `or`: where the left one has decided, nothing is wrong with it.
+Val Expressions::evalBehind(const dsl::BinaryExpr &expr, const Val &before) {
+  if (!regions.empty() || !before.is(Kind::Number) || !before.ir.getType().isSignlessInteger(1))
+    return eval(*expr.rhs);
+  OwnedBlock block(new mlir::Block());
+  Val value;
+  {
+    BaseGuard inside(base, block.get());
+    value = eval(*expr.rhs);
+  }
+  if (!block->getOps<pipe::CheckOp>().empty())
+    hoistChecks(block.get(), expr.op == BinaryOp::Or ? before.ir
+                                                     : base.createOrFold<pipe::UnaryOp>(
+                                                           here, UnaryKind::bit_not, before.ir));
+  base.getInsertionBlock()->getOperations().splice(base.getInsertionPoint(),
+                                                   block->getOperations());
+  return value;
+}
+
 Val Expressions::evalBinary(const dsl::BinaryExpr &expr) {
   if (std::optional<bool> same = sameWord(expr))
     return number(constant(base.getI1Type(), *same));
   Val a = eval(*expr.lhs);
-  Val b = eval(*expr.rhs);
+  Val b =
+      expr.op == BinaryOp::And || expr.op == BinaryOp::Or ? evalBehind(expr, a) : eval(*expr.rhs);
   PlaceGuard guard(*this, expr.opRange);
   const std::string spelling = dsl::spelling(expr.op);
   mlir::Type boolean = base.getI1Type();

@@ -21,6 +21,20 @@ void PipelineImport::warnOfShared(const dsl::OutputDecl &output) {
       .hint("a `let` before `batch` draws for each sample, and one inside says that all share it");
 }
 
+/// `output y: f32[n] = row.a / 2` of a whole number: the output makes a float of what is whole.
+void PipelineImport::warnOfQuotient(const dsl::OutputDecl &output, const Val &value) {
+  const auto *quotient = output.value->as<dsl::BinaryExpr>();
+  mlir::Type made = elementType(value);
+  if (quotient && quotient->op == dsl::BinaryOp::Div &&
+      llvm::isa_and_present<mlir::IntegerType>(made) &&
+      llvm::is_contained({"f16", "bf16", "f32", "f64"}, output.type.name.text))
+    diagnostics
+        .warning(quotient->opRange,
+                 "`/` of whole numbers drops the fraction, before the output makes " +
+                     quote(output.type.name.text) + " of what is left")
+        .hint("`f32(x) / y`, or `f64(x) / y`, has the fraction");
+}
+
 void PipelineImport::importOutput(const dsl::OutputDecl &output) {
   draws.statement = output.name.text;
   Val value;
@@ -32,6 +46,7 @@ void PipelineImport::importOutput(const dsl::OutputDecl &output) {
   PlaceGuard guard(*this, output.name.range);
   if (value.is(Kind::Poison))
     throw Abort{};
+  warnOfQuotient(output, value);
   if (value.is(Kind::List) && output.type.kind != dsl::TypeExpr::Kind::Record)
     value = listOf(value, output.type, output.value->range, "n");
   if (!value.is(Kind::Tensor) && !value.is(Kind::Number)) {

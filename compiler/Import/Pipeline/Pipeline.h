@@ -43,6 +43,7 @@ private:
   // --- Outputs (Output.cpp)
   void importOutput(const dsl::OutputDecl &output);
   void warnOfShared(const dsl::OutputDecl &output);
+  void warnOfQuotient(const dsl::OutputDecl &output, const Val &value);
   /// Operands and attributes of `pipe.output` for axes whose extent pixels decide.
   struct OutputCounts {
     llvm::SmallVector<mlir::Value> counts;

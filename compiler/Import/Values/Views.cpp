@@ -156,12 +156,13 @@ void Tensors::checkInside(mlir::Value first, mlir::Value count, const Dim &axis,
         many == 1 ? "element " + text(from, "some") + " of"
         : wraps   ? text(many, "some") + " elements from " + text(from, "some") + " on along"
                   : text(from, "some") + " to " + text(to, "some") + " along";
-    const bool isFromEnd = many == 1 && from && *from < 0 && all && *all > 0;
+    const bool isFromEnd = many == 1 && from && *from < 0 && (!all || *all > 0);
+    const std::string last =
+        all ? std::to_string(*all - 1) : "extent(x, " + axis.axis.name + ") - 1";
     fail(range,
          "this reads " + what + " axis " + quote(axis.axis.name) + ", which has " +
              text(all, "fewer") + " elements",
-         isFromEnd ? "places count from 0: the last is " +
-                         quote(axis.axis.name + " = " + std::to_string(*all - 1))
+         isFromEnd ? "places count from 0: the last is " + quote(axis.axis.name + " = " + last)
                    : "");
   }
   // A place drawn from 0 ..= extent - count lies inside where count fits.

@@ -91,6 +91,22 @@ TEST(Render, CaretsStandBelowTabsAndLongCharacters) {
                                               "    | \t               ^~~~\n");
 }
 
+TEST(Render, OfLongLinesOnlyTheNeighbourhoodIsShown) {
+  const std::string many(100'000, 'x');
+  SourceManager sources;
+  FileId file = sources.add("a.pipe", many + " boom " + many + "\nboo " + many);
+  Diagnostics diagnostics;
+  diagnostics.error(find(sources, file, "boom"), "loud");
+  diagnostics.error(find(sources, file, "boo "), "first");
+  const std::string behind(240 - 160 - 5, 'x'), before(160 - 1, 'x');
+  EXPECT_EQ(renderText(diagnostics, sources), "a.pipe:1:100002: error: loud\n  1 | ... " + before +
+                                                  " boom " + behind + " ...\n    | " +
+                                                  std::string(4 + 160, ' ') +
+                                                  "^~~~\n\n"
+                                                  "a.pipe:2:1: error: first\n  2 | boo " +
+                                                  std::string(236, 'x') + " ...\n    | ^~~~\n");
+}
+
 TEST(Render, ARangeOverLinesIsUnderlinedOnItsFirst) {
   SourceManager sources;
   FileId file = sources.add("a.pipe", "one (two\nthree) four\r\nfive");
