@@ -153,26 +153,23 @@ bool penstock::conversion::emitByTables(const Site &site, MapOp op, ArrayRef<Lan
   return true;
 }
 
-/// The table of `result` as a function of `byte`, made before the loop `place`.
-static ByteTable tableOf(const Site &site, MapOp op, ArrayRef<LaneValue> inputs, Value byte,
-                         Value result, Operation *place) {
-  auto [ctx, b, l, m] = site.parts();
-  const SmallVector<Operation *> slice = sliceOf(result);
+/// What a table of `result` holds, and where: the same chain of another channel holds the same, and
+/// of a branch that is taken only its own values count. `uniform` gets the inputs that it reads.
+static std::string keyOf(const Site &site, MapOp op, ArrayRef<LaneValue> inputs, Value byte,
+                         ArrayRef<Operation *> slice, Operation *place,
+                         llvm::SetVector<unsigned> &uniform) {
   auto inputOf = [&](Value value) {
     auto argument = llvm::dyn_cast<BlockArgument>(value);
     return argument && argument.getOwner() == &op.getBody().front() && value != byte
                ? std::optional<unsigned>(argument.getArgNumber())
                : std::nullopt;
   };
-  // The same chain of another channel holds the same; of a branch that is taken
-  // only its own values count.
   std::string text;
   llvm::raw_string_ostream key(text);
   key << place;
   for (const Arm &arm : site.arms)
     key << ", arm " << arm.number << " by " << arm.index.getAsOpaquePointer();
   llvm::DenseMap<Value, size_t> numbers;
-  llvm::SetVector<unsigned> uniform;
   for (auto [number, inner] : llvm::enumerate(slice)) {
     key << ';' << inner->getName() << inner->getAttrDictionary() << inner->getResult(0).getType();
     numbers[inner->getResult(0)] = number;
@@ -193,6 +190,16 @@ static ByteTable tableOf(const Site &site, MapOp op, ArrayRef<LaneValue> inputs,
       }
     }
   }
+  return text;
+}
+
+/// The table of `result` as a function of `byte`, made before the loop `place`.
+static ByteTable tableOf(const Site &site, MapOp op, ArrayRef<LaneValue> inputs, Value byte,
+                         Value result, Operation *place) {
+  auto [ctx, b, l, m] = site.parts();
+  const SmallVector<Operation *> slice = sliceOf(result);
+  llvm::SetVector<unsigned> uniform;
+  const std::string text = keyOf(site, op, inputs, byte, slice, place, uniform);
   if (auto known = ctx.byteTables.find(text); known != ctx.byteTables.end())
     return known->second;
 

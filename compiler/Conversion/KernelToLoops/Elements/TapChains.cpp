@@ -9,8 +9,8 @@ using namespace mlir;
 using namespace penstock::pipe;
 using namespace penstock::conversion;
 
-/// Terms from which on a chain is a loop.
-static constexpr size_t fewTerms = 2;
+/// Terms from which on a chain is a loop, and one behind other terms.
+static constexpr size_t fewTerms = 2, manyTerms = 48;
 /// Ops of a term, and uses from which on a value may be one that all terms read.
 static constexpr size_t mostOps = 64;
 static constexpr unsigned manyUses = 48;
@@ -130,6 +130,24 @@ size_t TapChains::alike(BinaryOp root, ArrayRef<Value> values, TapChain &chain, 
   return count;
 }
 
+/// Returns how many of the terms come before those that have the last one's shape: constants that
+/// are 0 and 1 have left nothing of a term, or less.
+size_t TapChains::othersBefore(ArrayRef<Value> values, bool shares) const {
+  std::vector<uintptr_t> shape;
+  size_t before = values.size();
+  for (; before > 0; --before) {
+    TapTerm term;
+    Value value = values[before - 1];
+    if (!readHole(value, nullptr, 0, term) && !read(value, term, shares))
+      break;
+    if (shape.empty())
+      shape = term.shape;
+    else if (term.shape != shape)
+      break;
+  }
+  return before;
+}
+
 bool TapChains::find(BinaryOp root, TapChain &chain) {
   if (!hasStart(root) || tooLong.contains(root))
     return false;
@@ -149,6 +167,14 @@ bool TapChains::find(BinaryOp root, TapChain &chain) {
     longest = std::max(longest, alike(root, values, chain, shares));
     if (longest == values.size())
       return true;
+  }
+  for (bool shares : {false, true}) {
+    const size_t before = othersBefore(values, shares), count = values.size() - before;
+    if (before == 0 || count < manyTerms ||
+        alike(root, ArrayRef(values).drop_front(before), chain, shares) != count)
+      continue;
+    chain.start = links[links.size() - before].getLhs();
+    return true;
   }
   // The links before it end with fewer of the same terms.
   for (size_t i = 0; i < links.size() && (values.size() - i > longest || longest < fewTerms); ++i)

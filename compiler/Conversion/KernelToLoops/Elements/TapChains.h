@@ -19,9 +19,10 @@ struct TapTerm {
 };
 
 /// op(op(op(terms[0], terms[1]), terms[2]) ... of one shape, whose neighbours follow each other at
-/// the distance `step`, but for those that are the same in all.
+/// the distance `step`, but for those that are the same in all; behind `start`, if there is one.
 struct TapChain {
   pipe::BinaryOp root;
+  mlir::Value start;
   std::vector<TapTerm> terms;
   int64_t first = 0, step = 0, end = 0;
 
@@ -42,12 +43,14 @@ public:
   static int64_t numberOf(mlir::Value neighbour) {
     return llvm::cast<mlir::BlockArgument>(neighbour).getArgNumber();
   }
-  /// The terms that `root` ends with, from the first one on; false where they are not alike.
+  /// The terms that `root` ends with: from the first one on, or many behind others; false where
+  /// they are not alike.
   bool find(pipe::BinaryOp root, TapChain &chain);
 
 private:
   size_t alike(pipe::BinaryOp root, llvm::ArrayRef<mlir::Value> values, TapChain &chain,
                bool shares) const;
+  size_t othersBefore(llvm::ArrayRef<mlir::Value> values, bool shares) const;
   bool read(mlir::Value value, TapTerm &term, bool shares, unsigned depth = 0) const;
   bool readHole(mlir::Value value, mlir::Operation *user, unsigned operand, TapTerm &term) const;
 

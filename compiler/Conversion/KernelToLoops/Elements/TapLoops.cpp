@@ -59,7 +59,12 @@ void Finder::addLoop(ArrayRef<TapChain *> together) {
   loop.step = front.step;
   loop.term = term.ops;
   loop.reads = term.reads;
-  loop.sums.push_back({front.root.getKind(), {}, term.ops.empty() ? nullptr : term.ops.back()});
+  loop.sums.push_back(
+      {front.root.getKind(), {}, term.ops.empty() ? nullptr : term.ops.back(), front.start});
+  if (front.start && isNeighbour(front.start))
+    found.neighbours.insert(static_cast<unsigned>(numberOf(front.start)));
+  else if (front.start && isHere(front.start.getDefiningOp()))
+    loop.reads.insert(front.start);
   for (TapChain *chain : together) {
     loop.sums[0].results.push_back(chain->root.getResult());
     loop.end = std::max(loop.end, chain->end - chain->step + 1);
@@ -112,8 +117,11 @@ TapLoops Finder::run() {
     if (!root || inChain.contains(root) || !alike.find(root, chain))
       continue;
     for (BinaryOp link = root; link && isHere(link) && link.getKind() == root.getKind();
-         link = link.getLhs().getDefiningOp<BinaryOp>())
+         link = link.getLhs().getDefiningOp<BinaryOp>()) {
+      if (link.getResult() == chain.start)
+        break;
       inChain.insert(link);
+    }
     chains.push_back(std::move(chain));
   }
   // In the order of their firsts: each joins the loop that it continues.
@@ -122,8 +130,9 @@ TapLoops Finder::run() {
   for (TapChain &chain : chains) {
     auto continues = [&](SmallVector<TapChain *> &group) {
       TapChain &last = *group.back(), &first = *group.front();
-      return last.first + 1 == chain.first && chain.first < first.first + first.step &&
-             last.step == chain.step && last.root.getKind() == chain.root.getKind() &&
+      return !last.start && !chain.start && last.first + 1 == chain.first &&
+             chain.first < first.first + first.step && last.step == chain.step &&
+             last.root.getKind() == chain.root.getKind() &&
              last.terms[0].shape == chain.terms[0].shape &&
              std::abs(chain.end - first.end) < chain.step &&
              llvm::all_of(

@@ -13,13 +13,15 @@
 
 namespace penstock::conversion {
 
-/// Of each sum, results[j] = combine of term(t) for t = first + j, first + j + step ... below
-/// `end`, in this order. Sums over the same neighbours have what their terms share in common.
+/// Of each sum, results[j] = combine of its start and term(t) for t = first + j, first + j + step
+/// ... below `end`, in this order. Sums over the same neighbours have what their terms share in
+/// common.
 struct TapLoop {
   struct Sum {
     pipe::BinaryKind kind;
     llvm::SmallVector<mlir::Value> results;
     mlir::Operation *term; ///< of `first`; null where a hole is the term
+    mlir::Value start;     ///< what it begins with; null: what changes nothing
   };
   llvm::SmallVector<Sum> sums;
   int64_t first = 0, step = 1, end = 0;

@@ -125,7 +125,8 @@ void penstock::conversion::emitTapLoop(const Site &site, const TapLoop &loop, bo
   auto shaped = [&](Value value) { return vector ? l.splat(value) : value; };
   SmallVector<Value> starts;
   for (auto [number, sum] : llvm::enumerate(loop.sums))
-    starts.push_back(shaped(tapStart(l, sum.kind, typeOfSum(number))));
+    starts.push_back(shaped(sum.start ? scalarOf(site, sum.start).value
+                                      : tapStart(l, sum.kind, typeOfSum(number))));
   auto sums = [&](Value from) {
     OpBuilder::InsertionGuard guard(b);
     auto terms = openLoop(b, l, from, l.i64(loop.end), loop.step, starts);
