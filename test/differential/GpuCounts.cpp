@@ -9,6 +9,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "test/differential/CudaDriver.h"
 #include "test/unit/codegen/ExampleInputs.h"
+#include "llvm/ADT/StringSet.h"
 
 #include <cstdio>
 
@@ -95,8 +96,30 @@ void add(pst_shim_counts &all, const pst_shim_counts &some) {
     all.*field += some.*field;
 }
 
-/// A line for all kernels, and one for those that are pointwise; with `each`, one for each kernel.
-/// False, and a message, where the pipeline has no kernels for a GPU.
+/// What has to be read and written in any case: the parts of decoded pictures, with what goes with
+/// them, and the outputs.
+pst_shim_counts endsOf(mlir::ModuleOp module, const Counts &counts) {
+  llvm::StringSet<> reads, writes;
+  module.walk([&](pipe::LaunchOp launch) {
+    if (llvm::any_of(launch.getTensors(),
+                     [](mlir::Value tensor) { return tensor.getDefiningOp<pipe::DecodeOp>(); }))
+      reads.insert(launch.getKernel());
+    if (llvm::any_of(launch->getUsers(),
+                     [](mlir::Operation *user) { return llvm::isa<pipe::OutputOp>(user); }))
+      writes.insert(launch.getKernel());
+  });
+  pst_shim_counts ends = {};
+  for (const auto &[kernel, counted] : counts) {
+    if (reads.contains(kernel))
+      ends.fewest_load_sectors += counted.fewest_load_sectors;
+    if (writes.contains(kernel))
+      ends.fewest_store_sectors += counted.fewest_store_sectors;
+  }
+  return ends;
+}
+
+/// A line for all kernels, one for those that are pointwise, and one for the ends; with `each`, one
+/// for each kernel. False, and a message, where the pipeline has no kernels for a GPU.
 bool count(const std::string &which, bool each) {
   const size_t colon = which.rfind(':');
   const std::string file = which.substr(0, colon);
@@ -149,6 +172,7 @@ bool count(const std::string &which, bool each) {
   }
   print(name + " all", kernels.launches() / static_cast<int64_t>(samples), all, samples);
   print(name + " pointwise", pointwiseKernels, pointwise, samples);
+  print(name + " ends", 0, endsOf(*imported.result.module, counts), samples);
   return true;
 }
 

@@ -25,7 +25,10 @@ std::vector<Argument> Intrinsics::ordered(const std::string &function,
         known.push_back(name.str());
       std::string near = dsl::nearest(arg.name, known);
       fail(arg.range, quote(function) + " has no parameter " + quote(arg.name),
-           near.empty() ? "" : quote(near));
+           function == "sort" && llvm::is_contained({"descending", "reverse"}, arg.name)
+               ? "`reverse(sort(x, w), w)` begins with the greatest"
+           : near.empty() ? ""
+                          : quote(near));
     }
     if (at >= names.size())
       fail(arg.range, quote(function) + " takes " + std::to_string(names.size()) +

@@ -100,7 +100,8 @@ Val Intrinsics::reduce(const dsl::Name &name, const std::vector<Argument> &args,
                ", the neighbours of an element",
            "`count(v == 3 over [h, w])` counts how many of them have one value");
     if (!arg.value.is(Kind::Tensor) || !element.isUnsignedInteger(8))
-      notYet(arg.range, "a histogram of " + show(arg.value));
+      fail(arg.range, "`histogram` counts bytes, and this is " + show(arg.value),
+           "`scatter(base, ones, bin = x, combine = sum)` counts other whole numbers");
     std::vector<Dim> kept;
     for (const Dim &dim : dims(arg.value.ir))
       if (!llvm::is_contained(axes, dim.axis.name))

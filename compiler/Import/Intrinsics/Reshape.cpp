@@ -296,7 +296,9 @@ Val Intrinsics::join(bool stack, Args args, dsl::SourceRange range) {
       fail(args[0].range,
            quote(what) + " joins tensors of one type: " + show(parts[0]) + " and " + show(part),
            part.is(Kind::Table) && !stack ? "tables are joined without an axis: `concat([a, b])`"
-                                          : "");
+           : part.is(Kind::Tensor) && elementType(part) != elementType(parts[0])
+               ? quote(show(elementType(part)) + "(...)") + " converts"
+               : "");
   std::string axis = demandAxis(args[1], stack ? nullptr : &parts[0], what);
   std::vector<Dim> all = dims(parts[0].ir);
   std::vector<std::string> order;

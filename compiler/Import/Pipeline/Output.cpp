@@ -25,7 +25,7 @@ void PipelineImport::warnOfShared(const dsl::OutputDecl &output) {
 void PipelineImport::warnOfQuotient(const dsl::OutputDecl &output, const Val &value) {
   const auto *quotient = output.value->as<dsl::BinaryExpr>();
   mlir::Type made = elementType(value);
-  if (quotient && quotient->op == dsl::BinaryOp::Div &&
+  if (quotient && quotient->op == dsl::BinaryOp::Div && value.is(Kind::Number) &&
       llvm::isa_and_present<mlir::IntegerType>(made) &&
       llvm::is_contained({"f16", "bf16", "f32", "f64"}, output.type.name.text))
     diagnostics
