@@ -2,7 +2,6 @@
 //
 // Moves scalars and what they depend on.
 #include "compiler/Analysis/HoistScalars.h"
-#include "mlir/IR/Dominance.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -12,14 +11,15 @@ using namespace penstock::pipe;
 namespace penstock::analysis {
 
 bool hoistScalars(Value value, Operation *before) {
-  DominanceInfo dominance;
   SetVector<Operation *> moved;
   // Operands first, so that the order of `moved` is a valid order.
   auto collect = [&](auto &self, Value wanted) -> bool {
     Operation *op = wanted.getDefiningOp();
     if (!op)
       return wanted.getParentRegion()->isAncestor(before->getParentRegion());
-    if (moved.contains(op) || dominance.properlyDominates(op, before))
+    // What is outside stands before it. (To ask for the order of ops in their block, where each one
+    // that moves changes it, takes the square of their number.)
+    if (moved.contains(op) || !before->isProperAncestor(op))
       return true;
     if (!isPureScalar(op))
       return false;

@@ -7,9 +7,9 @@
 
 namespace penstock::analysis {
 
-/// Moves `op` and the scalar ops that it depends on before `before`, which
-/// stands in the same block or a block around it. Returns false, moving
-/// nothing, if it depends on a value defined after `before` that cannot move.
+/// Moves a value that is used in `before`, and the scalar ops that it depends on, out of it, to
+/// stand before it. Returns false, moving nothing, if it depends on a value in there that cannot
+/// move.
 bool hoistScalars(mlir::Value value, mlir::Operation *before);
 
 } // namespace penstock::analysis

@@ -2,6 +2,7 @@
 //
 // Verifiers of the tensor ops.
 #include "compiler/Dialect/PipeDialect.h"
+#include "compiler/Dialect/ScheduleDialect.h"
 
 using namespace mlir;
 using namespace penstock::pipe;
@@ -270,8 +271,18 @@ LogicalResult ScanOp::verify() {
   if (value.axisIndex(getAxis()) < 0 || value != result) // C1
     return emitOpError() << "accumulates " << value << " along `" << getAxis() << "` into "
                          << result;
-  if ((getKind() == ScanKind::recurrence) != static_cast<bool>(getFactor())) // C2
-    return emitOpError("has a factor exactly when it is a recurrence");
+  if ((getKind() == ScanKind::recurrence) != (getFactor() || getFactors()) ||
+      (getFactor() && getFactors())) // C2
+    return emitOpError("has a factor, or factors, exactly when it is a recurrence");
+  if (getFactors()) { // C2
+    NamedTensorType factors = tensorOf(getFactors());
+    auto isAlike = [](const Axis &a, const Axis &b) {
+      return a.name == b.name && a.extent == b.extent;
+    };
+    if (factors.getElementType() != computedIn(value.getElementType()) ||
+        !llvm::equal(factors.getAxes(), value.getAxes(), isAlike))
+      return emitOpError() << "has factors " << factors << " for " << value;
+  }
   return success();
 }
 

@@ -433,22 +433,25 @@ def Pipe_ScanOp : Pipe_TensorOp<"scan", form = "whole", access = "often", boxes 
   let description = [{
     `sum` and `max`: result[i] combines elements 0 ..= i in order, sums starting
     from 0.0. `recurrence`: result[i] = value[i] +
-    factor * result[i - 1], with result[-1] = 0; the factor is rounded to the type
-    that accumulates. f16 and bf16 accumulate in f32;
-    each stored element is rounded once.
+    factor * result[i - 1], with result[-1] = 0; the factor, one for all or of
+    `factors` the one at i, is rounded to the type that accumulates. f16 and bf16
+    accumulate in f32; each stored element is rounded once.
 
     Constraints:
 
     - (C1) `axis` is an axis of the value; the result has the value's type.
-    - (C2) `factor` stands exactly for `recurrence`.
+    - (C2) `factor` or `factors` stands exactly for `recurrence`; `factors` has the
+      value's axes, and the type that accumulates.
 
     Example: `%1 = pipe.scan sum %0 along "t" : !pipe.tensor<f32[t=9]>`
   }];
   let arguments = (ins Pipe_ScanKind:$kind, Pipe_Tensor:$value, StrAttr:$axis,
-                       Optional<Pipe_F64>:$factor, Variadic<Pipe_Int>:$sizes);
+                       Optional<Pipe_F64>:$factor, Optional<Pipe_Tensor>:$factors,
+                       Variadic<Pipe_Int>:$sizes);
   let results = (outs Pipe_Tensor:$result);
   let assemblyFormat = [{
-    $kind $value `along` $axis (`factor` `(` $factor^ `)`)? (`sizes` `(` $sizes^ `)`)? attr-dict
+    $kind $value `along` $axis (`factor` `(` $factor^ `)`)?
+    (`factors` `(` $factors^ `:` type($factors) `)`)? (`sizes` `(` $sizes^ `)`)? attr-dict
     `:` type($value) `->` type($result)
   }];
 }

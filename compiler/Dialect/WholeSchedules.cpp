@@ -106,6 +106,8 @@ static std::string whyNotTransposed(ScanOp op, ScanAttr scan) {
   NamedTensorType type = tensorOf(op.getResult());
   const int64_t rank = type.getRank();
   const int64_t bytes = scalarBytes(computedIn(type.getElementType()));
+  if (op.getFactors())
+    return "C16: squares are of one value, and each element has a factor of its own";
   if (bytes < 4 || !isRowOfSquare(bytes * scan.getLanes()))
     return "C16: squares have elements of 4 or 8 bytes, and rows of 16, 32 or 64 bytes";
   if (rank < 2 || type.axisIndex(op.getAxis()) != rank - 1 ||

@@ -145,10 +145,12 @@ void runScan(Machine &machine, Slot &slot, const Instruction &self) {
   if (result.extents != value.extents)
     fault(op, "the sizes differ from the input's extents");
   const bool recurrence = op.getKind() == pipe::ScanKind::recurrence;
-  const Scalar factor =
-      recurrence ? cast(pipe::CastMode::value, machine.scalar(slot, op.getFactor()),
-                        isFloat(value.type) && value.type != DType::f64 ? DType::f32 : value.type)
-                 : Scalar();
+  const Tensor *factors = op.getFactors() ? &machine.tensor(slot, op.getFactors()) : nullptr;
+  const Scalar ofAll =
+      op.getFactor()
+          ? cast(pipe::CastMode::value, machine.scalar(slot, op.getFactor()),
+                 isFloat(value.type) && value.type != DType::f64 ? DType::f32 : value.type)
+          : Scalar();
   Runs(value, {value.axis(op.getAxis().str())})
       .each([&](int64_t, const std::vector<int64_t> &elements) {
         Scalar sum = zeroOf(value.type);
@@ -156,6 +158,7 @@ void runScan(Machine &machine, Slot &slot, const Instruction &self) {
           sum = value.load(elements[0]);
         for (int64_t element : elements) {
           const Scalar next = value.load(element);
+          const Scalar factor = factors ? factors->load(element) : ofAll;
           if (recurrence)
             sum = plus(next, binary(pipe::BinaryKind::mul,
                                     {value.type, factor.integer, factor.real}, sum));

@@ -415,6 +415,8 @@ std::string Text::scan(ScanOp op) {
   SmallVector<std::string> arguments{use(op.getValue()), op.getAxis().str()};
   if (op.getFactor())
     arguments.push_back(use(op.getFactor()));
+  if (op.getFactors())
+    arguments.push_back(use(op.getFactors()));
   return call(kinds[static_cast<int>(op.getKind())], arguments);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The other steps, and which one is next.
+#include "compiler/Dialect/ScheduleDialect.h"
 #include "test/differential/Draft.h"
 
 using namespace mlir;
@@ -172,13 +173,21 @@ Value Draft::scan(Value x) {
   if (dims.empty() || element(x).isInteger(1))
     return {};
   const auto kind = static_cast<ScanKind>(rng.below(3));
-  Value factor;
-  if (kind == ScanKind::recurrence) {
+  Value factor, factors;
+  Rng own(static_cast<uint64_t>(draws) * 31 +
+          tensors.size()); // seeds are cases: nothing else moves
+  if (kind == ScanKind::recurrence && own.chance(0.3)) {
+    factors = own.chance(0.5) ? x : map(x, true);
+    if (const Type type = computedIn(element(x)); type != element(x))
+      factors = remember(
+          builder.create<CastOp>(loc, typeOf(type, dims), CastMode::value, factors, sizesOf(dims)),
+          dims);
+  } else if (kind == ScanKind::recurrence) {
     const double number = rng.pick<double>({0.5, -0.25, 1.5});
     factor = number > 1 ? drawReal(-1.5, 1.5) : real(number);
   }
-  const Value result =
-      builder.create<ScanOp>(loc, x.getType(), kind, x, rng.pick(dims).name, factor, sizesOf(dims));
+  const Value result = builder.create<ScanOp>(loc, x.getType(), kind, x, rng.pick(dims).name,
+                                              factor, factors, sizesOf(dims));
   return remember(result, dims);
 }
 

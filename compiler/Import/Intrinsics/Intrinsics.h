@@ -102,6 +102,7 @@ private:
   mlir::Value largest(mlir::Type type);
   Val sort(Args args);
   Val fft(Args args);
+  mlir::Value factorsOf(const Val &x, const Argument &arg);
   Val scan(const std::string &name, Args args);
   Val contract(Args args, dsl::SourceRange range);
   Val filter(Args args);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Intrinsics along one axis: sort, scans, filters.
+#include "compiler/Dialect/ScheduleDialect.h"
 #include "compiler/Import/Intrinsics/Intrinsics.h"
 #include "mlir/IR/Matchers.h"
 
@@ -64,6 +65,21 @@ Val Intrinsics::fft(Args args) {
   return tensor(base.create<pipe::FftOp>(here, tensorOf(element, all), x.ir, axis, sizesOf(all)));
 }
 
+/// The factors of a recurrence of `x`: over its axes, in the type that it accumulates in.
+mlir::Value Intrinsics::factorsOf(const Val &x, const Argument &arg) {
+  const std::vector<Dim> all = dims(x.ir);
+  for (const Dim &dim : dims(arg.value.ir))
+    if (!find(all, dim.axis.name))
+      fail(arg.range, "the factors of a recurrence have axes of what it accumulates, and not " +
+                          quote(dim.axis.name) + ": " + show(x) + " and " + show(arg.value));
+  if (elementType(arg.value).isSignlessInteger(1))
+    fail(arg.range, "the factors of a recurrence are numbers, and this is " + show(arg.value),
+         "`f32(...)` makes 0 and 1 of truth values");
+  const mlir::Type type = pipe::computedIn(elementType(x));
+  const Val own = castTo(CastMode::value, arg.value, type, arg.range);
+  return lift({x, own}, type, [&](auto v) { return v[1]; }, arg.range).ir;
+}
+
 Val Intrinsics::scan(const std::string &name, Args args) {
   const Val &x = demandTensor(args[0], name);
   const std::string axis = demandAxis(args[1], &x, name);
@@ -71,17 +87,21 @@ Val Intrinsics::scan(const std::string &name, Args args) {
     fail(args[0].range, quote(name) + " takes numbers, and this is " + show(x),
          "`i32(...)` makes 0 and 1 of truth values");
   ScanKind kind = name == "scan_sum" ? ScanKind::sum : ScanKind::max;
-  mlir::Value factor;
+  mlir::Value factor, factors;
   if (name == "scan_linear") {
     kind = ScanKind::recurrence;
     if (!llvm::isa<mlir::FloatType>(elementType(x)))
       fail(args[0].range, "`scan_linear` takes floats, and this is " + show(x),
            "`f32(...)` converts");
-    factor = demandF64(args[2].value, args[2].range, "the factor of a recurrence");
-    if (isElementLocal(factor))
-      notYet(args[2].range, "a factor that differs from element to element");
+    if (args[2].value.is(Kind::Tensor)) {
+      factors = factorsOf(x, args[2]);
+    } else {
+      factor = demandF64(args[2].value, args[2].range, "the factor of a recurrence");
+      if (isElementLocal(factor))
+        notYet(args[2].range, "a factor that differs from element to element");
+    }
   }
-  return tensor(base.create<pipe::ScanOp>(here, x.ir.getType(), kind, x.ir, axis, factor,
+  return tensor(base.create<pipe::ScanOp>(here, x.ir.getType(), kind, x.ir, axis, factor, factors,
                                           sizesOf(dims(x.ir))));
 }
 

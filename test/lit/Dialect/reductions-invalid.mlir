@@ -41,8 +41,26 @@ func.func @scan_keeps_the_type(%x: !pipe.tensor<u8[w=4]>) {
 
 // scan, C2.
 func.func @a_recurrence_has_a_factor(%x: !pipe.tensor<f32[w=4]>) {
-  // expected-error @below {{has a factor exactly when it is a recurrence}}
+  // expected-error @below {{has a factor, or factors, exactly when it is a recurrence}}
   %0 = pipe.scan recurrence %x along "w" : !pipe.tensor<f32[w=4]> -> !pipe.tensor<f32[w=4]>
+  return
+}
+
+// -----
+
+// scan, C2.
+func.func @a_sum_has_no_factors(%x: !pipe.tensor<f32[w=4]>) {
+  // expected-error @below {{has a factor, or factors, exactly when it is a recurrence}}
+  %0 = pipe.scan sum %x along "w" factors(%x : !pipe.tensor<f32[w=4]>) : !pipe.tensor<f32[w=4]> -> !pipe.tensor<f32[w=4]>
+  return
+}
+
+// -----
+
+// scan, C2.
+func.func @factors_are_those_of_the_value(%x: !pipe.tensor<f16[w=4]>) {
+  // expected-error @below {{has factors '!pipe.tensor<f16[w=4]>' for '!pipe.tensor<f16[w=4]>'}}
+  %0 = pipe.scan recurrence %x along "w" factors(%x : !pipe.tensor<f16[w=4]>) : !pipe.tensor<f16[w=4]> -> !pipe.tensor<f16[w=4]>
   return
 }
 

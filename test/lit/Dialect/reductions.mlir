@@ -9,6 +9,8 @@ func.func @reduces(%x: !pipe.tensor<f32[t=9, k=5]>, %b: !pipe.tensor<u8[t=9]>, %
   %0 = pipe.reduce argmax %x over ["t", "k"] : !pipe.tensor<f32[t=9, k=5]> -> !pipe.tensor<i64[]>
   // CHECK: pipe.scan recurrence %{{.*}} along "t" factor(%{{.*}}) : <f32[t=9, k=5]> -> <f32[t=9, k=5]>
   %1 = pipe.scan recurrence %x along "t" factor(%f) : !pipe.tensor<f32[t=9, k=5]> -> !pipe.tensor<f32[t=9, k=5]>
+  // CHECK: pipe.scan recurrence %{{.*}} along "t" factors(%{{.*}} : !pipe.tensor<f32[t=9, k=5]>) : <f32[t=9, k=5]> -> <f32[t=9, k=5]>
+  %own = pipe.scan recurrence %x along "t" factors(%1 : !pipe.tensor<f32[t=9, k=5]>) : !pipe.tensor<f32[t=9, k=5]> -> !pipe.tensor<f32[t=9, k=5]>
   // CHECK: pipe.histogram %{{.*}} over ["t"] : <u8[t=9]> -> <i32[bin=256]>
   %2 = pipe.histogram %b over ["t"] : !pipe.tensor<u8[t=9]> -> !pipe.tensor<i32[bin=256]>
   // CHECK: pipe.contract %{{.*}} by %{{.*}} : <f32[t=9, k=5]>, <f32[k=5, mel=4]> -> <f32[t=9, mel=4]>

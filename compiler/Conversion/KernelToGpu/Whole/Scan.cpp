@@ -29,13 +29,15 @@ static void scan(const GpuSite &site, ScanOp op, const GpuBuffer &to) {
     Value start =
         startOf(site, isMax ? ReduceKind::max : ReduceKind::sum, computing, x.constant(1));
     Value factor;
-    if (op.getKind() == ScanKind::recurrence)
+    if (op.getFactor())
       factor = s.cast(scalarOf(site, op.getFactor()), computing);
     loop(site, x.constant(0), extent(site, op.getValue(), along), 1, start,
          [&](Value i, ValueRange sofar) {
            SmallVector<Value> at(outer);
            at.insert(at.begin() + along, i);
            Value next = s.cast(element(site, op.getValue(), at), computing);
+           if (op.getFactors())
+             factor = element(site, op.getFactors(), at);
            Value sum =
                factor ? s.binary(BinaryKind::add, next, s.binary(BinaryKind::mul, factor, sofar[0]))
                       : combined(site, isMax ? ReduceKind::max : ReduceKind::sum, sofar[0], next);

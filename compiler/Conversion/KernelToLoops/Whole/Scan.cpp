@@ -47,6 +47,11 @@ LaneValue penstock::conversion::scanStart(const Lanes &l, ScanOp op, Type elemen
   return neutral(l, op.getKind() == ScanKind::max ? ReduceKind::max : ReduceKind::sum, element);
 }
 
+/// The factor of the element at `at`: its own, or the one for all.
+static LaneValue factorAt(const Site &site, ScanOp op, LaneValue ofAll, ArrayRef<Index> at) {
+  return op.getFactors() ? emit(site, op.getFactors(), at) : ofAll;
+}
+
 static LogicalResult emitScan(const Site &site, ScanOp op) {
   auto [ctx, b, l, m] = site.parts();
   auto buffer = bufferFor(site, op.getResult());
@@ -140,7 +145,7 @@ static void scanLanes(const Site &site, ScanOp op, const Buffer &to, LaneValue f
     auto step = [&](const Site &site, LaneValue sofar, SmallVector<LaneValue> *made) {
       auto [ctx, b, l, m] = site.parts();
       LaneValue value = l.cast(CastMode::value, emit(site, op.getValue(), at), element);
-      value = scanStep(site, op, sofar, value, factor);
+      value = scanStep(site, op, sofar, value, factorAt(site, op, factor, at));
       LaneValue stored = l.cast(CastMode::value, value, type.getElementType());
       if (made)
         made->push_back(stored);
@@ -153,7 +158,8 @@ static void scanLanes(const Site &site, ScanOp op, const Buffer &to, LaneValue f
                 auto [ctx, b, l, m] = lanes.parts();
                 at[laneAxis] = index;
                 ctx.elements.clear();
-                if (l.lanes >= own.extent && interleaved && isRunOfPixels(site, op, laneAxis))
+                if (l.lanes >= own.extent && interleaved && !op.getFactors() &&
+                    isRunOfPixels(site, op, laneAxis))
                   return scanPixels(lanes, op, to, at, laneAxis, factor);
                 if (mostUnrolled) {
                   SmallVector<LaneValue> made;
@@ -236,7 +242,8 @@ static void scanRows(const Site &site, ScanOp op, const Buffer &to, LaneValue fa
           for (auto [row, carried] : llvm::enumerate(sofar)) {
             move(static_cast<int64_t>(row));
             LaneValue value = l.cast(CastMode::value, emit(site, op.getValue(), at), element);
-            made.push_back(scanStep(site, op, l.wrap(carried, element), value, factor));
+            made.push_back(scanStep(site, op, l.wrap(carried, element), value,
+                                    factorAt(site, op, factor, at)));
           }
           SmallVector<Value> next;
           for (auto [row, value] : llvm::enumerate(made)) {
