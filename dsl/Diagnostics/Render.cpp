@@ -30,8 +30,8 @@ Shown shown(std::string_view line, uint32_t at) {
   auto starts = [](char c) { return (c & 0xC0) != 0x80; };
   if (std::count_if(line.begin(), line.end(), starts) <= mostShown)
     return {std::string(line), 0};
-  const std::string dots = "... ";
-  const uint32_t first = at > mostBefore ? at - mostBefore : 1;
+  const std::string_view dots = "... ";
+  const uint32_t first = at > mostBefore + dots.size() ? at - mostBefore : 1;
   std::string text;
   uint32_t column = 0;
   for (char c : line) {
@@ -40,7 +40,7 @@ Shown shown(std::string_view line, uint32_t at) {
       text += c;
   }
   if (first > 1)
-    text = dots + text;
+    text.insert(0, dots);
   if (column >= first + mostShown)
     text += " ...";
   return {text, first > 1 ? first - 1 - static_cast<uint32_t>(dots.size()) : 0};

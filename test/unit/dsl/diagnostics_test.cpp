@@ -107,6 +107,20 @@ TEST(Render, OfLongLinesOnlyTheNeighbourhoodIsShown) {
                                                   std::string(236, 'x') + " ...\n    | ^~~~\n");
 }
 
+TEST(Render, CaretsStandBelowWhatIsLeftOfLongLines) {
+  for (size_t at = 150; at < 180; ++at) {
+    const std::string line = std::string(at, '.') + "boom" + std::string(300, '.');
+    SourceManager sources;
+    FileId file = sources.add("a.pipe", line);
+    Diagnostics diagnostics;
+    diagnostics.error(find(sources, file, "boom"), "loud");
+    const std::string text = renderText(diagnostics, sources);
+    const size_t first = text.find('\n') + 1, second = text.find('\n', first) + 1;
+    const size_t column = text.find("boom", first) - first;
+    EXPECT_EQ(text.substr(second), "    | " + std::string(column - 6, ' ') + "^~~~\n") << at;
+  }
+}
+
 TEST(Render, ARangeOverLinesIsUnderlinedOnItsFirst) {
   SourceManager sources;
   FileId file = sources.add("a.pipe", "one (two\nthree) four\r\nfive");
