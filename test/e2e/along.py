@@ -145,14 +145,35 @@ class Scans(AlongTest):
         half = x.astype(numpy.float16).astype(numpy.float32)
         numpy.testing.assert_array_equal(found["c"], recurrence(half, numpy.float32(factor), 0).astype(numpy.float16))
 
-    def test_a_recurrence_is_over_floats_with_a_number(self):
+    def test_each_element_may_have_a_factor_of_its_own(self):
+        """Over all axes, over some, and a number that is a tensor; returns that begin anew behind an end."""
+        found = self.along({"x": ("f32[n, h, w]", "row.x"),
+                            "a": ("f32[n, h, w]", "scan_linear(row.x, w, row.x * 0.5)"),
+                            "b": ("f32[n, h, w]", "scan_linear(row.x, h, max(row.x over [w]))"),
+                            "c": ("f64[n, h, w]", "scan_linear(f64(row.x), w, f64(min(row.x over [h, w])))"),
+                            "d": ("f32[n, h, w]", "reverse(scan_linear(reverse(row.x, w), w, reverse(f32(0.9) * f32(row.x < 0.5), w)), w)")})
+        x = found["x"]
+
+        def recurrence(x, factors, axis):
+            x, factors = numpy.moveaxis(x, axis, 0), numpy.moveaxis(numpy.broadcast_to(factors, x.shape), axis, 0)
+            result = numpy.zeros_like(x)
+            for i in range(len(x)):
+                result[i] = x[i] + factors[i] * (result[i - 1] if i else numpy.zeros_like(x[0]))
+            return numpy.moveaxis(result, 0, axis)
+        numpy.testing.assert_array_equal(found["a"], recurrence(x, x * numpy.float32(0.5), 1))
+        numpy.testing.assert_array_equal(found["b"], recurrence(x, x.max(1)[:, None], 0))
+        numpy.testing.assert_array_equal(found["c"], recurrence(x.astype(numpy.float64), numpy.float64(x.min()), 1))
+        back = recurrence(x[:, ::-1], (numpy.float32(0.9) * (x < 0.5))[:, ::-1].astype(numpy.float32), 1)[:, ::-1]
+        numpy.testing.assert_array_equal(found["d"], back)
+
+    def test_a_recurrence_is_over_floats_with_numbers(self):
         def text(value):
             return ("pipeline p() {\n  for row in synthetic(9, v = u8[t = 9], s = 0.0 .. 1.0)\n"
                     f"  batch 2 {{\n    output y: f32[n, t] = {value}\n  }}\n}}")
         self.refused(text("scan_linear(row.v, t, 0.5)"), "test.pipe:5:39: error: `scan_linear` takes floats, and this is "
                      "u8[t=9]", "hint: `f32(...)` converts")
-        self.refused(text("scan_linear(f32(row.v), t, f64(max(row.v over [t])))"), "test.pipe:5:54: error: the factor of a recurrence "
-                     "must be a number, and this is f64")
+        self.refused(text("scan_linear(f32(row.v), t, row.v > 2)"), "test.pipe:5:54: error: the factors of a recurrence are numbers, "
+                     "and this is bool[t=9]", "hint: `f32(...)` makes 0 and 1 of truth values")
         self.refused(text("f32(scan_sum(row.v > 2, t))"), "`scan_sum` takes numbers, and this is bool[t=9]")
 
 
