@@ -88,11 +88,15 @@ public:
   mlir::Value expression(std::vector<mlir::Value> leaves, mlir::Type wanted);
   mlir::Value mix(mlir::Value a, mlir::Value b);
   // Steps.cpp
+  /// Returns how many elements it has at most.
+  int64_t elements(mlir::Value tensor);
   mlir::Value cast(mlir::Value x);
   mlir::Value resample(mlir::Value x);
   mlir::Value reduce(mlir::Value x);
   /// Over the axes that `isOver` says; null where it says none.
   mlir::Value reduceOver(mlir::Value x, const std::vector<bool> &isOver);
+  mlir::Value reduceBeside(mlir::Value x);
+  mlir::Value reduceTiles(mlir::Value x);
   mlir::Value scan(mlir::Value x);
   mlir::Value histogram(mlir::Value x);
   mlir::Value contract(mlir::Value x);
@@ -113,13 +117,14 @@ public:
   /// An op that keeps type and extents.
   mlir::Value sameShape(mlir::Value x);
   mlir::Value step();
-  /// Step `number` of a chain, of the newest value: mostly a move, then a change of each element,
-  /// then a read of several; or three at once of which schedules make one.
-  mlir::Value chained(int64_t number);
   /// A step of one kind for each element: what long chains are made of. `rereads`: mostly those
   /// that read their input at several places.
   mlir::Value shortStep(bool rereads);
   mlir::Value reread(mlir::Value x);
+  // Chains.cpp
+  /// Step `number` of a chain, of the newest value: mostly a move, then a change of each element,
+  /// then a read of several; or three at once of which schedules make one.
+  mlir::Value chained(int64_t number);
 
 private:
   mlir::Value viewOf(mlir::Value x, const Dims &dims, std::vector<mlir::AffineExpr> results,

@@ -101,7 +101,8 @@ Value Draft::reduceOver(Value x, const std::vector<bool> &isOver) {
 }
 
 /// Some reductions of the same elements for the same results, of a value and of what is made of it.
-static Value reduceBeside(Draft &d, Value x) {
+Value Draft::reduceBeside(Value x) {
+  Draft &d = *this;
   std::vector<bool> isOver;
   for (size_t axis = d.dimsOf(x).size(); axis > 0; --axis)
     isOver.push_back(d.rng.chance(0.6));
@@ -116,7 +117,8 @@ static Value reduceBeside(Draft &d, Value x) {
 }
 
 /// A reduction of each tile, of one axis or two; tiles may overlap, and channels may stay.
-static Value reduceTiles(Draft &d, Value x) {
+Value Draft::reduceTiles(Value x) {
+  Draft &d = *this;
   const Dims dims = d.dimsOf(x);
   if (dims.empty() || dims.size() > 4)
     return {};
@@ -658,9 +660,9 @@ Value Draft::search() {
 
 //===--- which one ---------------------------------------------------------===//
 
-static int64_t elements(Draft &draft, Value tensor) {
+int64_t Draft::elements(Value tensor) {
   int64_t count = 1;
-  for (const Dim &dim : draft.dimsOf(tensor))
+  for (const Dim &dim : dimsOf(tensor))
     count *= dim.most;
   return count;
 }
@@ -701,8 +703,8 @@ Value Draft::step() {
       [](Draft &d, Value x) { return d.resample(x); },
       [](Draft &d, Value x) { return d.reduce(x); },
       [](Draft &d, Value x) { return d.reduce(x); },
-      [](Draft &d, Value x) { return reduceBeside(d, x); },
-      [](Draft &d, Value x) { return reduceTiles(d, x); },
+      [](Draft &d, Value x) { return d.reduceBeside(x); },
+      [](Draft &d, Value x) { return d.reduceTiles(x); },
       [](Draft &d, Value x) { return d.scan(x); },
       [](Draft &d, Value x) { return d.histogram(x); },
       [](Draft &d, Value x) { return d.contract(x); },
@@ -724,82 +726,7 @@ Value Draft::step() {
   // Mostly the newest value, so that chains get long; large ones only shrink.
   const Value x = rng.chance(0.6) ? tensors.back() : rng.pick(tensors);
   const Step chosen = rng.pick(steps);
-  return elements(*this, x) > 9000 ? reduce(x) : chosen(*this, x);
-}
-
-using Step = Value (*)(Draft &, Value);
-
-/// What schedules look at most closely: borders, joins and parts, a conversion or numbers along an
-/// axis, and windows, which see them together.
-static Value closely(Draft &d, Value x) {
-  static const std::vector<Step> moves = {
-      [](Draft &d, Value x) { return d.pad(x); }, [](Draft &d, Value x) { return d.pad(x); },
-      [](Draft &d, Value x) { return d.concat(x); }, [](Draft &d, Value x) { return d.place(x); },
-      [](Draft &d, Value x) { return d.flip(x); }};
-  static const std::vector<Step> changes = {[](Draft &d, Value x) { return d.cast(x); },
-                                            [](Draft &d, Value x) { return d.map(x); }};
-  static const std::vector<Step> reads = {[](Draft &d, Value x) { return d.window(x); },
-                                          [](Draft &d, Value x) { return d.window(x); },
-                                          [](Draft &d, Value x) { return d.resample(x); },
-                                          [](Draft &d, Value x) { return reduceTiles(d, x); }};
-  const bool isMoved = d.rng.chance(0.6);
-  for (const std::vector<Step> *steps :
-       {isMoved ? &moves : &changes, isMoved ? &changes : &moves, &reads})
-    if (const Value next = d.rng.pick(*steps)(d, x))
-      x = next;
-  return x;
-}
-
-/// What moves elements, what makes another one of each, and what reads several of them.
-Value Draft::chained(int64_t number) {
-  static const std::vector<Step> moves = {
-      [](Draft &d, Value x) { return d.crop(x); },
-      [](Draft &d, Value x) { return d.flip(x); },
-      [](Draft &d, Value x) { return d.transpose(x); },
-      [](Draft &d, Value x) { return d.stride(x); },
-      [](Draft &d, Value x) { return d.rename(x); },
-      [](Draft &d, Value x) { return d.channel(x); },
-      [](Draft &d, Value x) { return d.frames(x); },
-      [](Draft &d, Value x) { return d.broadcast(x); },
-      [](Draft &d, Value x) { return d.pad(x); },
-      [](Draft &d, Value x) { return d.pad(x); },
-      [](Draft &d, Value x) { return d.concat(x); },
-      [](Draft &d, Value x) { return d.stack(x); },
-      [](Draft &d, Value x) { return d.pixels(x); },
-      [](Draft &d, Value x) { return d.place(x); },
-  };
-  static const std::vector<Step> changes = {
-      [](Draft &d, Value x) { return d.cast(x); },
-      [](Draft &d, Value x) { return d.map(x); },
-      [](Draft &d, Value x) { return d.choose(x); },
-      [](Draft &d, Value x) { return d.repeat(x); },
-  };
-  static const std::vector<Step> reads = {
-      [](Draft &d, Value x) { return d.window(x); },
-      [](Draft &d, Value x) { return d.window(x); },
-      [](Draft &d, Value x) { return d.window(x); },
-      [](Draft &d, Value x) { return d.gather(x); },
-      [](Draft &d, Value x) { return d.resample(x); },
-      [](Draft &d, Value x) { return d.resample(x); },
-      [](Draft &d, Value x) { return d.reduce(x); },
-      [](Draft &d, Value x) { return reduceBeside(d, x); },
-      [](Draft &d, Value x) { return reduceTiles(d, x); },
-      [](Draft &d, Value x) { return d.scan(x); },
-      [](Draft &d, Value x) { return d.contract(x); },
-  };
-  static const std::vector<Step> *const kinds[] = {&moves, &changes, &reads};
-  const Value x = tensors.back();
-  if (elements(*this, x) > 9000)
-    if (const Value smaller = reduce(x))
-      return smaller;
-  if (rng.chance(0.4) && !dimsOf(x).empty())
-    return closely(*this, x);
-  for (int tries = 0; tries < 20; ++tries) {
-    const int64_t kind = rng.chance(0.7) ? number % 3 : rng.below(3);
-    if (const Value next = rng.pick(*kinds[kind])(*this, x))
-      return next;
-  }
-  return map(x);
+  return elements(x) > 9000 ? reduce(x) : chosen(*this, x);
 }
 
 /// `x`, and what it holds elsewhere: where such steps follow each other, three paths lead on
