@@ -336,6 +336,7 @@ pipelines::PassSelection Driver::selection() const {
   selected.disabled.insert(request.disabledPasses.begin(), request.disabledPasses.end());
   if (analysis::transferLevelNamed(request.transfer))
     selected.transfer = request.transfer;
+  selected.device = !request.gpus.empty();
   return selected;
 }
 

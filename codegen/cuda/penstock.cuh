@@ -174,14 +174,28 @@ template <int count, u32 wide, typename T, int most> PST_INLINE pst_run<T, count
     run.words[i] = __funnelshift_r(from4[i], i + 1 < all ? from4[i + 1] : 0, off * 8); // modulo 32
   return run;
 }
-/// From any address of the type's: words around them, which are shifted. Up to 28 bytes before and behind are read.
+/// Loads the words of 16 bytes around `bytes` that begin `off` bytes behind a boundary: those that hold one of them.
+template <u32 bytes, typename T, int most> PST_INLINE void pst_take_around(pst_run<T, most> &around, const void *first, u32 off) {
+  constexpr u32 words = (sizeof around.words + 15) / 16;
+  const pst_quad_in_memory *begin = (const pst_quad_in_memory *)((const u8 *)first - off);
+  pst_quad all[words];
+#pragma unroll
+  for (u32 i = 0; i < words; ++i)
+    all[i] = i == 0 || off + bytes > 16 * i ? begin[i] : pst_quad{0, 0, 0, 0};
+  memcpy(around.words, all, sizeof around.words);
+}
+/// From any address of the type's: words around them, which are shifted. Up to 15 bytes before and behind are read.
 template <int count, typename T> PST_INLINE pst_run<T, count> pst_take(const T *from) {
   constexpr u32 bytes = count * sizeof(T), wide = bytes < 16 ? 4 : 16;
   if (sizeof(T) % 4 == 0)
     return bytes % 16 == 0 && (u64)from % 16 == 0 ? pst_take<count, 16>(from) : pst_take<count, 4>(from);
   const u32 off = (u32)(u64)from;
-  const T *const begin = (const T *)((const u8 *)from - off % wide);
-  return pst_shifted<count, wide>(pst_take<(int)((bytes + wide - 1 + wide - 1) / wide * wide / sizeof(T)), wide>(begin), off);
+  pst_run<T, (int)((bytes + wide - 1 + wide - 1) / wide * wide / sizeof(T))> around;
+  if (wide == 16)
+    pst_take_around<bytes>(around, from, off % wide);
+  else
+    around = pst_take<(int)(sizeof around.words / sizeof(T)), wide>((const T *)((const u8 *)from - off % wide));
+  return pst_shifted<count, wide>(around, off);
 }
 
 /// Stores neighbours, in accesses as wide as their number and their address allow.
@@ -237,13 +251,8 @@ template <int group, typename T, int count> PST_INLINE void pst_take_row(pst_run
   constexpr u32 bytes = count * sizeof(T), words = (bytes + 16 - sizeof(T) + 15) / 16;
   const u8 *first = (const u8 *)(from + (step > 0 ? at : at - (count - group)));
   const u32 off = (u32)(u64)first % 16;
-  const pst_quad_in_memory *begin = (const pst_quad_in_memory *)(first - off);
-  pst_quad all[words];
-#pragma unroll
-  for (u32 i = 0; i < words; ++i)
-    all[i] = i == 0 || off + bytes > 16 * i ? begin[i] : pst_quad{0, 0, 0, 0};
   pst_run<T, (int)(words * 16 / sizeof(T))> around;
-  memcpy(around.words, all, sizeof all);
+  pst_take_around<bytes>(around, first, off);
   const pst_run<T, count> read = pst_shifted<count, 16>(around, off);
 #pragma unroll
   for (i32 i = 0; i < count; ++i)

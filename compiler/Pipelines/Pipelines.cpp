@@ -43,8 +43,11 @@ void buildOptPipeline(mlir::OpPassManager &manager, const PassSelection &selecti
   if (selection.runs("compose-views"))
     manager.addPass(createComposeViews());
   // Views have their final form: move them towards the decoder.
-  if (selection.runs("sink-casts"))
-    manager.addPass(createSinkCasts());
+  if (selection.runs("sink-casts")) {
+    SinkCastsOptions options;
+    options.device = selection.device;
+    manager.addPass(createSinkCasts(options));
+  }
   // Views that moved meet others.
   if (selection.runs("compose-views"))
     manager.addPass(createComposeViews());

@@ -28,6 +28,13 @@ struct PassSelection {
   std::set<std::string, std::less<>> disabled;
   /// The level at which values cross to a GPU (compiler/Analysis/TransferFrontier.h).
   std::string transfer = "pixels";
+  /// Some kernels will run on a GPU.
+  bool device = false;
+  static PassSelection ofDevice() {
+    PassSelection all;
+    all.device = true;
+    return all;
+  }
   bool runs(std::string_view name) const { return !disabled.contains(name); }
 };
 

@@ -135,9 +135,14 @@ def SinkCasts : Pass<"pipe-sink-casts"> {
     of neighbours, stay.
 
     A view that reads an element twice (overlapping frames) stays: moving it
-    would compute the element twice.
+    would compute the element twice. On a GPU one that only reorders axes stays
+    behind a choice which hands on a value (`x |> gaussian_blur(23, 1.0) if chance(0.5)`):
+    it would be a copy of that value. A CPU rather copies, for the other arm's sake.
     Measure: bytes per element of what views read.
   }];
+  let options = [
+    Option<"device", "device", "bool", "false", "some kernels will run on a GPU">
+  ];
 }
 
 def MergeMaps : Pass<"pipe-merge-maps"> {

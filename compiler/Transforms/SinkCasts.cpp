@@ -354,14 +354,25 @@ private:
   }
 };
 
+/// Returns whether an arm of a choice hands on a value from outside, which the kernels of another
+/// arm read: a view of the arm would be a copy of it.
+static bool handsOn(ChooseOp choose) {
+  return classOf(choose) == OpClass::branch && llvm::any_of(choose.getArms(), [](Region &arm) {
+           return !arm.isAncestor(arm.front().getTerminator()->getOperand(0).getParentRegion());
+         });
+}
+
 struct ViewOfChoose : OpRewritePattern<ViewOp> {
-  using OpRewritePattern::OpRewritePattern;
+  ViewOfChoose(MLIRContext *context, bool device)
+      : OpRewritePattern<ViewOp>(context), device(device) {}
   LogicalResult matchAndRewrite(ViewOp view, PatternRewriter &rewriter) const override {
     auto choose = view.getInput().getDefiningOp<ChooseOp>();
     if (!choose || choose->getNumResults() != 1)
       return rewriter.notifyMatchFailure(view, "it does not read a choose");
     if (!view.getInput().hasOneUse())
       return rewriter.notifyMatchFailure(view, "the choose has other users");
+    if (device && view.getMap().isPermutation() && handsOn(choose))
+      return rewriter.notifyMatchFailure(view, "it would copy what an arm hands on");
     auto moved =
         rewriter.create<ChooseOp>(choose.getLoc(), view->getResultTypes(), choose.getIndex(),
                                   view.getSizes(), choose.getArms().size());
@@ -377,6 +388,9 @@ struct ViewOfChoose : OpRewritePattern<ViewOp> {
     rewriter.eraseOp(choose);
     return success();
   }
+
+private:
+  bool device;
 };
 
 /// A peer moves data as a view does, from another sample of the batch.
@@ -524,10 +538,12 @@ struct SumOfCast : OpRewritePattern<ReduceOp> {
 };
 
 struct SinkCastsPass : penstock::transforms::impl::SinkCastsBase<SinkCastsPass> {
+  using SinkCastsBase::SinkCastsBase;
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<ViewOfPoint, ViewOfResample, ViewOfStack, StackOfPoint, ViewOfChoose, ViewOfPeer,
-                 PeerOfPoint, PeersOfPoint, SumOfCast>(&getContext());
+    patterns.add<ViewOfPoint, ViewOfResample, ViewOfStack, StackOfPoint, ViewOfPeer, PeerOfPoint,
+                 PeersOfPoint, SumOfCast>(&getContext());
+    patterns.add<ViewOfChoose>(&getContext(), device);
     if (failed(rewriteGreedily(*this, getOperation(), std::move(patterns))))
       return signalPassFailure();
     getOperation()->walk([](ViewOp view) {

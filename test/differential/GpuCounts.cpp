@@ -134,7 +134,7 @@ bool count(const std::string &which, bool each) {
   const Photos media;
   reference::BatchInputs inputs = test::exampleInputs(imported, media);
   mlir::PassManager passes(&imported.context);
-  pipelines::buildOptPipeline(passes, {});
+  pipelines::buildOptPipeline(passes, pipelines::PassSelection::ofDevice());
   pipelines::buildKernelsPipeline(passes, {});
   if (mlir::failed(passes.run(*imported.result.module)))
     return false;

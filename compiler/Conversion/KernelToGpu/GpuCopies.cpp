@@ -102,7 +102,8 @@ static Value remainder(const GpuSite &site, Value number, int64_t of) {
 }
 
 /// Neighbours that are copied in words: the places of the last axis, and of those before it as long
-/// as all behind are whole. Null `counts` are not known yet; neighbours are none then.
+/// as all behind are whole. Null `counts` are not known yet; neighbours are none then, and where
+/// they are less than a word each time, as one channel of pixels.
 GpuCopies::Row GpuCopies::rowOf(const GpuSite &site, Value input, ArrayRef<Value> counts) {
   auto [ctx, b, x, s] = site.parts();
   const GpuBuffer &from = ctx.buffers.find(input)->second;
@@ -120,6 +121,9 @@ GpuCopies::Row GpuCopies::rowOf(const GpuSite &site, Value input, ArrayRef<Value
       return row;
     neighbours = x.mul(neighbours, counts[row.outer]);
   }
+  auto known = IndexMath::constantOf(neighbours);
+  if (known && *known * bytes < wordBytes && row.outer > 0)
+    return {counts.size(), {}, {}};
   row.neighbours = neighbours;
   row.size = x.add(neighbours, x.constant((bytesBehind + 2 * (wordBytes - 1)) / bytes));
   if (row.outer > 0)

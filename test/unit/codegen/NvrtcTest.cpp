@@ -38,7 +38,7 @@ const std::vector<std::string> &exampleTexts() {
         continue;
       }
       mlir::PassManager passes(&imported.context);
-      pipelines::buildOptPipeline(passes, {});
+      pipelines::buildOptPipeline(passes, pipelines::PassSelection::ofDevice());
       pipelines::buildKernelsPipeline(passes, {});
       pipelines::buildCudaPipeline(passes);
       made.push_back(mlir::failed(passes.run(*imported.result.module))
@@ -185,7 +185,7 @@ TEST_F(NvrtcTest, TakesJoinedLaunches) {
         test::exampleText(PENSTOCK_SOURCE_DIR "/examples/" + std::string(name) + ".pipe"));
     ASSERT_TRUE(imported.result.module) << imported.messages;
     mlir::PassManager passes(&imported.context);
-    pipelines::buildOptPipeline(passes, {});
+    pipelines::buildOptPipeline(passes, pipelines::PassSelection::ofDevice());
     pipelines::buildKernelsPipeline(passes, {});
     pipelines::buildDeviceSchedulePipeline(passes, true);
     pipelines::buildDeviceCodePipeline(passes);
