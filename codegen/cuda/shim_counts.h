@@ -89,13 +89,17 @@ static void pst_count(uintptr_t at, unsigned bytes, bool writes, bool launched, 
   (writes ? pst_counts->store_bytes : pst_counts->load_bytes) += bytes;
   pst_counts->wide_bytes += bytes == 16 && !launched ? 16 : 0;
   pst_counts->launched_bytes += launched ? bytes : 0;
-  const uint64_t instruction = (uint64_t)(pc - (uintptr_t)__ehdr_start) << 11;
+  // Of this block: those that wait for each other take turns.
+  const uint64_t block = (uint64_t)pst_my_block << 46;
+  const uint64_t instruction = (uint64_t)(pc - (uintptr_t)__ehdr_start) << 11 | block;
   const uint64_t turn = pst_turn_of(instruction | thread | 1ull << 62);
   for (uintptr_t sector = at / 32; sector <= (at + bytes - 1) / 32; ++sector) {
     const uint64_t of = pst_hash(pst_hash(instruction | thread / 32) + turn) ^ pst_hash(sector);
     if (pst_insert(pst_sectors, of))
       ++(writes ? pst_counts->store_sectors : pst_counts->load_sectors);
-    if (pst_insert(pst_distinct, (uint64_t)sector << 1 | writes))
+    if (pst_insert(pst_distinct, block | (uint64_t)sector << 1 | writes)) {
       ++(writes ? pst_counts->fewest_store_sectors : pst_counts->fewest_load_sectors);
+      pst_counts->fewest_launched_sectors += launched && !writes;
+    }
   }
 }

@@ -24,6 +24,7 @@ struct pst_shim_counts {
   uint64_t wide_bytes;     ///< of tensors, in accesses of 16
   uint64_t launched_bytes; ///< of records and states, which every thread reads
   uint64_t load_sectors, store_sectors, fewest_load_sectors, fewest_store_sectors;
+  uint64_t fewest_launched_sectors; ///< of the fewest loads', those of records and states
   uint64_t shared_accesses;
 };
 

@@ -205,8 +205,8 @@ void pst_watch(const pst_shim_launch &launch, void *dynamic) {
                     (size_t)(__stop_pst_shared - __start_pst_shared), 0, true, false, false},
                    true);
 }
-void pst_watch_block() {
-  if (pst_counts)
+void pst_watch_block(bool alone) {
+  if (pst_counts && alone)
     pst_forget_counted();
   for (unsigned i = 0; i < pst_region_count; ++i)
     if (pst_regions[i].shared) {

@@ -37,7 +37,8 @@ PST_SHIM void pst_access(const void *pointer, size_t bytes, pst_kind kind, uintp
 //===--- a launch ---------------------------------------------------------------===//
 
 PST_SHIM void pst_watch(const pst_shim_launch &launch, void *dynamic);
-PST_SHIM void pst_watch_block();
+/// A block begins. `alone`: no other of its sample has begun that has not ended.
+PST_SHIM void pst_watch_block(bool alone);
 /// Returns the bytes of a block's own memory and its shadow.
 PST_SHIM size_t pst_own_bytes();
 /// Keeps it at `kept` while another block runs, or brings it back.

@@ -199,7 +199,7 @@ static bool pst_run_team(pst_team &team, int order, unsigned long long *seed, un
   if (team.own)
     pst_keep_own(team.own, true);
   else
-    pst_watch_block();
+    pst_watch_block(pst_teams_at_hand == 1);
   for (unsigned i = 0; i < blockDim.x; ++i)
     if (pst_fibers[i].wait == PST_AT_OTHERS)
       pst_fibers[i].wait = PST_READY;

@@ -8,6 +8,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/PassManager.h"
 #include "runtime/core/LaunchRecord.h"
+#include "test/differential/ShimCounts.h"
 #include <algorithm>
 #include <cstring>
 
@@ -68,17 +69,6 @@ CudaKernels::CudaKernels(mlir::ModuleOp module, bool tiny) {
 CudaKernels::~CudaKernels() = default;
 
 //===--- calling -----------------------------------------------------------===//
-
-/// Two samples alike did `both`.
-static void addHalf(pst_shim_counts &all, const pst_shim_counts &both) {
-  for (auto field :
-       {&pst_shim_counts::loads, &pst_shim_counts::stores, &pst_shim_counts::load_bytes,
-        &pst_shim_counts::store_bytes, &pst_shim_counts::wide_bytes,
-        &pst_shim_counts::launched_bytes, &pst_shim_counts::load_sectors,
-        &pst_shim_counts::store_sectors, &pst_shim_counts::fewest_load_sectors,
-        &pst_shim_counts::fewest_store_sectors, &pst_shim_counts::shared_accesses})
-    all.*field += both.*field / 2;
-}
 
 std::optional<Failure> CudaKernels::launch(const std::string &name, const Kernel &kernel, int order,
                                            const std::vector<const Tensor *> &inputs,
@@ -145,7 +135,7 @@ std::optional<Failure> CudaKernels::launch(const std::string &name, const Kernel
   if (std::string fault = library->run(launch, regions); !fault.empty())
     return Failure{"kernel `" + name + "`: " + fault};
   if (counts)
-    addHalf((*counts)[name], both);
+    addCounts((*counts)[name], both, samples);
   for (const Guarded &buffer : buffers)
     if (!buffer.intact())
       return Failure{"kernel `" + name + "` writes outside its buffers"};

@@ -8,8 +8,8 @@
 #include "compiler/Pipelines/Pipelines.h"
 #include "mlir/Pass/PassManager.h"
 #include "test/differential/CudaDriver.h"
+#include "test/differential/ShimCounts.h"
 #include "test/unit/codegen/ExampleInputs.h"
-#include "llvm/ADT/StringSet.h"
 
 #include <cstdio>
 
@@ -70,56 +70,13 @@ bool isPointwise(pipe::KernelOp kernel) {
   return !other.wasInterrupted();
 }
 
-constexpr std::pair<const char *, uint64_t pst_shim_counts::*> fields[] = {
-    {"loads", &pst_shim_counts::loads},
-    {"stores", &pst_shim_counts::stores},
-    {"load_bytes", &pst_shim_counts::load_bytes},
-    {"store_bytes", &pst_shim_counts::store_bytes},
-    {"wide_bytes", &pst_shim_counts::wide_bytes},
-    {"launched_bytes", &pst_shim_counts::launched_bytes},
-    {"load_sectors", &pst_shim_counts::load_sectors},
-    {"store_sectors", &pst_shim_counts::store_sectors},
-    {"fewest_load_sectors", &pst_shim_counts::fewest_load_sectors},
-    {"fewest_store_sectors", &pst_shim_counts::fewest_store_sectors},
-    {"shared_accesses", &pst_shim_counts::shared_accesses}};
-
 void print(const std::string &what, int64_t launches, const pst_shim_counts &counts,
            uint64_t samples) {
-  std::printf("%s launches %lld", what.c_str(), static_cast<long long>(launches));
-  for (auto [name, field] : fields)
-    std::printf(" %s %llu", name, static_cast<unsigned long long>(counts.*field / samples));
-  std::printf("\n");
+  std::printf("%s%s\n", what.c_str(), differential::countsText(launches, counts, samples).c_str());
 }
 
-void add(pst_shim_counts &all, const pst_shim_counts &some) {
-  for (auto [name, field] : fields)
-    all.*field += some.*field;
-}
-
-/// What has to be read and written in any case: the parts of decoded pictures, with what goes with
-/// them, and the outputs.
-pst_shim_counts endsOf(mlir::ModuleOp module, const Counts &counts) {
-  llvm::StringSet<> reads, writes;
-  module.walk([&](pipe::LaunchOp launch) {
-    if (llvm::any_of(launch.getTensors(),
-                     [](mlir::Value tensor) { return tensor.getDefiningOp<pipe::DecodeOp>(); }))
-      reads.insert(launch.getKernel());
-    if (llvm::any_of(launch->getUsers(),
-                     [](mlir::Operation *user) { return llvm::isa<pipe::OutputOp>(user); }))
-      writes.insert(launch.getKernel());
-  });
-  pst_shim_counts ends = {};
-  for (const auto &[kernel, counted] : counts) {
-    if (reads.contains(kernel))
-      ends.fewest_load_sectors += counted.fewest_load_sectors;
-    if (writes.contains(kernel))
-      ends.fewest_store_sectors += counted.fewest_store_sectors;
-  }
-  return ends;
-}
-
-/// A line for all kernels, one for those that are pointwise, and one for the ends; with `each`, one
-/// for each kernel. False, and a message, where the pipeline has no kernels for a GPU.
+/// A line for all kernels, and one for those that are pointwise; with `each`, one for each kernel.
+/// False, and a message, where the pipeline has no kernels for a GPU.
 bool count(const std::string &which, bool each) {
   const size_t colon = which.rfind(':');
   const std::string file = which.substr(0, colon);
@@ -161,10 +118,10 @@ bool count(const std::string &which, bool each) {
     const auto counted = counts.find(kernel.getSymName().str());
     if (counted == counts.end())
       continue;
-    add(all, counted->second);
+    differential::addCounts(all, counted->second);
     const bool isOne = isPointwise(kernel);
     if (isOne)
-      add(pointwise, counted->second);
+      differential::addCounts(pointwise, counted->second);
     pointwiseKernels += isOne;
     if (each)
       print(name + "." + counted->first + (isOne ? " pointwise" : " other"), 1, counted->second,
@@ -172,7 +129,6 @@ bool count(const std::string &which, bool each) {
   }
   print(name + " all", kernels.launches() / static_cast<int64_t>(samples), all, samples);
   print(name + " pointwise", pointwiseKernels, pointwise, samples);
-  print(name + " ends", 0, endsOf(*imported.result.module, counts), samples);
   return true;
 }
 

@@ -370,6 +370,54 @@ class Gpu(ToolTest):
         self.assertIn("the program was compiled for sm_90 and compute_90; the simulated is an sm_86", done.stderr)
         self.assertEqual(self.hashes("run", pipe, "--gpu", "sm_80"), expected)
 
+    def counted(self, pipe, *arguments):
+        """{kernel: {count: number for one sample}} of batches of 4."""
+        path = os.path.join(self.folder, "counts")
+        self.behaviour = f"count={path}"
+        self.assertNotIn("simulated GPU", self.run_tool("run", pipe, "--gpu", "sm_90", *arguments).stderr)
+        counts = {}
+        with open(path) as file:
+            for line in file:
+                name, *words = line.split()
+                numbers = {what: int(number) for what, number in zip(words[::2], words[1::2])}
+                samples = numbers.pop("launches") * 4
+                self.assertEqual([what for what, number in numbers.items() if number % samples], [], line)
+                counts[name] = {what: number // samples for what, number in numbers.items()}
+        return counts
+
+    def test_what_kernels_access_is_counted(self):
+        """A thread loads 16 bytes of a strip and the word behind them, or 48 of pixels, since inputs may begin anywhere."""
+        pipe = self.write("""  for row in synthetic(8, x = u8[h = 16, w = 64], y = u8[h = 32, w = 32, c = rgb], z = u8[h = 8, w = 8])
+  batch 4 {
+    output x: u8[n, h, w] = map (p in row.x) { 255 - p }
+    output y: u8[n, h, w, c] = map (p in row.y) { p / 2 }
+    output most: u8[n] = max(row.z over [h, w])
+  }""")
+        def of_tensors(counted):
+            return (counted["load_bytes"] - counted["launched_bytes"], counted["store_bytes"], counted["stores"],
+                    counted["fewest_load_sectors"] - counted["fewest_launched_sectors"], counted["fewest_store_sectors"])
+
+        apart = self.counted(pipe, "--disable-pass", "join-launches")
+        expected = {"x": (1024 * 2, 1024, 1024 // 16, 1024 // 32 + 1, 1024 // 32),
+                    "y": (3072 // 3 * 4, 3072, 3072 // 16, 3072 // 32 + 1, 3072 // 32), "most": (64, 1, 1, 64 // 32, 1)}
+        self.assertEqual([of_tensors(apart[f"pst_mine_k{i}"]) for i in range(3)], list(expected.values()))
+        self.assertEqual(sum(counted["wide_bytes"] for counted in apart.values()), 1024 * 2 + 3072 // 3 * 4 + 1024 + 3072)
+        joined = self.counted(pipe)
+        self.assertEqual({name: of_tensors(counted) for name, counted in joined.items()},
+                         {"pst_mine_joined0": tuple(map(sum, zip(*expected.values())))})
+        for counted in (*apart.values(), *joined.values()):
+            self.assertGreater(counted["launched_bytes"], 0)
+
+    def test_what_blocks_that_wait_for_each_other_access_is_counted(self):
+        """The first one's two steps read the same sectors, those of the rest none; what a barrier touches is a record's."""
+        pipe = self.write("""  for row in synthetic(8, x = u8[h = 16, w = 64])
+  let most = max(row.x over [h, w])
+  batch 4 { output x: u8[n, h, w] = map (p in row.x) { most - p } }""")
+        counted = self.counted(pipe)["pst_mine_joined0"]
+        self.assertEqual(counted["load_bytes"] + counted["store_bytes"] - counted["launched_bytes"],
+                         1024 + 1 + 1024 * 2 + 1024 // 16 + 1024)  # the greatest is read for each strip
+        self.assertEqual(counted["fewest_load_sectors"] - counted["fewest_launched_sectors"], 1024 // 32 + 1 + 1)
+
     def test_what_cannot_be(self):
         pipe = self.write(PIPELINES["crops"])
         for gpu in ("sm90", "sm_9", "gfx90", "sm_90a"):

@@ -4,15 +4,22 @@
 //
 // Whoever opens the driver finds it by LD_LIBRARY_PATH. PENSTOCK_FAKE_GPU says how it behaves:
 // words like `seed=3 memory=1000000 architecture=86 memAlloc=2:2` (the call number 2 of memAlloc
-// fails with error 2), or `watch=1`, where races of its threads are faults. At the end of the
-// process it writes what went wrong, and what was not given back, to stderr.
+// fails with error 2), or `watch=1`, where races of its threads are faults. `count=FILE` watches,
+// too, and counts accesses: at the end of the process FILE has a line for each kernel, which adds
+// up its launches (`NAME launches 2 loads 384 ...`, the fields of pst_shim_counts; records and
+// states are `launched`, all other memory is tensors). What went wrong by then, and what was not
+// given back, is written to stderr.
 
 #include "runtime/abi/kernel.h"
 #include "runtime/device/cuda/FakeDriver.h"
+#include "test/differential/ShimCounts.h"
 #include "test/differential/ShimLibrary.h"
+#include "test/fakes/cuda/Handed.h"
 
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
+#include <map>
 #include <sstream>
 
 using namespace penstock;
@@ -24,12 +31,58 @@ std::string behaviour() {
   const char *given = std::getenv("PENSTOCK_FAKE_GPU");
   return given ? given : "";
 }
-bool isWatched() { return behaviour().find("watch=1") != std::string::npos; }
+/// Returns where counts are written; an empty string: nowhere.
+std::string countFile() {
+  const std::string word = "count=", all = " " + behaviour() + " ";
+  const size_t at = all.find(" " + word);
+  if (at == std::string::npos)
+    return "";
+  const size_t begin = at + 1 + word.size();
+  return all.substr(begin, all.find(' ', begin) - begin);
+}
+bool isCounted() { return !countFile().empty(); }
+bool isWatched() { return behaviour().find("watch=1") != std::string::npos || isCounted(); }
+
+/// What the launches of each kernel did together.
+class Counts {
+public:
+  void add(const std::string &kernel, const pst_shim_counts &counts) {
+    auto &[launches, all] = kernels[kernel];
+    ++launches;
+    differential::addCounts(all, counts);
+  }
+  void write(const std::string &path) const {
+    std::ofstream file(path);
+    for (const auto &[kernel, counted] : kernels)
+      file << kernel << differential::countsText(counted.first, counted.second) << "\n";
+  }
+
+private:
+  std::map<std::string, std::pair<int64_t, pst_shim_counts>> kernels;
+};
+
+/// The memory that a launch may touch. It is cut where `handed` lies: a byte has one region.
+differential::ShimRegions regionsOf(const FakeLaunch &launch,
+                                    const std::vector<HandedMemory> &handed) {
+  differential::ShimRegions regions;
+  for (auto [at, bytes] : launch.memory) {
+    auto *begin = static_cast<uint8_t *>(at), *end = begin + bytes;
+    for (const HandedMemory &part : handed) {
+      if (part.begin < begin || part.end > end)
+        continue;
+      regions.keeps("the GPU's memory", begin, size_t(part.begin - begin));
+      regions.hands(part.name, part.begin, size_t(part.end - part.begin), true);
+      begin = part.end;
+    }
+    regions.keeps("the GPU's memory", begin, size_t(end - begin));
+  }
+  return regions;
+}
 
 class ShimModule final : public FakeModule {
 public:
-  explicit ShimModule(std::unique_ptr<differential::ShimLibrary> library)
-      : library(std::move(library)) {}
+  ShimModule(std::string text, std::unique_ptr<differential::ShimLibrary> library, Counts &counts)
+      : text(std::move(text)), library(std::move(library)), counts(counts) {}
   bool has(const std::string &kernel) const override { return library->kernel(kernel) != nullptr; }
   std::string run(const FakeLaunch &asked) override {
     pst_shim_launch launch = {};
@@ -40,31 +93,41 @@ public:
     launch.count = asked.count;
     launch.threads = asked.threads;
     launch.shared_bytes = asked.sharedBytes;
-    differential::ShimRegions regions;
-    if (isWatched())
-      for (auto [at, bytes] : asked.memory)
-        regions.keeps("the GPU's memory", at, bytes);
-    return library->run(launch, regions);
+    if (!isWatched())
+      return library->run(launch, {});
+    if (!isCounted())
+      return library->run(launch, regionsOf(asked, {}));
+    const std::vector<HandedMemory> handed = handedBy(text, asked);
+    if (handed.empty())
+      return "whose record the text does not have: nobody can count what it accesses";
+    pst_shim_counts counted = {};
+    launch.counts = &counted;
+    const std::string fault = library->run(launch, regionsOf(asked, handed));
+    counts.add(asked.kernel, counted);
+    return fault;
   }
 
 private:
+  const std::string text;
   std::unique_ptr<differential::ShimLibrary> library;
+  Counts &counts;
 };
 
-std::unique_ptr<FakeModule> load(const char *image) {
+std::unique_ptr<FakeModule> load(const char *image, Counts &counts) {
   std::string error;
   auto library = differential::ShimLibrary::compile(image, error, isWatched());
   if (!library)
     std::fprintf(stderr, "simulated GPU: %s\n", error.c_str());
-  return library ? std::make_unique<ShimModule>(std::move(library)) : nullptr;
+  return library ? std::make_unique<ShimModule>(image, std::move(library), counts) : nullptr;
 }
 
 struct Simulated {
+  Counts counts;
   FakeDriver driver;
 
-  static FakeDriver::Options options() {
+  static FakeDriver::Options options(Counts &counts) {
     FakeDriver::Options result;
-    result.load = load;
+    result.load = [&counts](const char *image) { return load(image, counts); };
     std::stringstream words(behaviour());
     for (std::string word; words >> word;) {
       const std::string value = word.substr(word.find('=') + 1);
@@ -77,14 +140,17 @@ struct Simulated {
     }
     return result;
   }
-  Simulated() : driver(options()) {
+  Simulated() : driver(options(counts)) {
     std::stringstream words(behaviour());
     for (std::string word; words >> word;)
-      if (const size_t name = word.find('='), code = word.find(':'); code != std::string::npos)
+      if (const size_t name = word.find('='), code = word.find(':');
+          code != std::string::npos && !word.starts_with("count="))
         driver.fail(word.substr(0, name), std::stoi(word.substr(name + 1)),
                     std::stoi(word.substr(code + 1)));
   }
   ~Simulated() {
+    if (isCounted())
+      counts.write(countFile());
     if (const std::string fault = driver.fault(); !fault.empty())
       std::fprintf(stderr, "simulated GPU: %s\n", fault.c_str());
     if (const std::string left = driver.left(); !left.empty())
