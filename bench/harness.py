@@ -59,7 +59,7 @@ def kind_of(name):
     """"time" (smaller is better), "count" (smaller is better) or "speed"."""
     if name.startswith("operators_slower_") or "_accesses_" in name:
         return "count"
-    if (name.startswith(("time_", "cpu_seconds_")) or "_time_" in name or name.endswith(("_ms", "_cost", "_sectors"))):
+    if (name.startswith(("time_", "cpu_seconds_")) or "_time_" in name or name.endswith(("_ms", "_cost", "_sectors", "_global_bytes"))):
         return "time"
     return "speed"
 

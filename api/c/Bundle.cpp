@@ -15,7 +15,7 @@ using runtime::Error;
 
 /// The last three digits are the format's number: what is written into a bundle, or into the
 /// plans and images in it, changes with it.
-static constexpr std::string_view family = "PSTKB", format = "005";
+static constexpr std::string_view family = "PSTKB", format = "006";
 
 bool Bundle::has(const std::string &target) const {
   return std::any_of(levels.begin(), levels.end(),

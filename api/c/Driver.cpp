@@ -332,11 +332,10 @@ bool Driver::run(mlir::PassManager &passes, Stage stage) {
 }
 
 pipelines::PassSelection Driver::selection() const {
-  pipelines::PassSelection selected;
+  auto selected = pipelines::PassSelection::ofDevice(request.gpus);
   selected.disabled.insert(request.disabledPasses.begin(), request.disabledPasses.end());
   if (analysis::transferLevelNamed(request.transfer))
     selected.transfer = request.transfer;
-  selected.device = !request.gpus.empty();
   return selected;
 }
 
@@ -373,7 +372,7 @@ bool Driver::runTo(Stage stage) {
     return run(passes, stage) && readsRows();
   case Stage::schedule:
     if (!request.gpus.empty())
-      pipelines::buildDeviceSchedulePipeline(passes, selection.runs("join-launches"));
+      pipelines::buildDeviceSchedulePipeline(passes, selection);
     pipelines::buildSchedulePipeline(passes, static_cast<int>(target->level));
     break;
   case Stage::loops:
@@ -412,7 +411,7 @@ bool Driver::makeCuda() {
   if (request.gpus.empty()) {
     pipelines::buildCudaPipeline(passes);
   } else {
-    pipelines::buildDeviceSchedulePipeline(passes, selection().runs("join-launches"));
+    pipelines::buildDeviceSchedulePipeline(passes, selection());
     pipelines::buildDeviceCodePipeline(passes);
   }
   reached = Stage::cuda;

@@ -53,7 +53,7 @@ FailureOr<std::vector<TransferLevelCost>> api::costLevels(ModuleOp module,
     level.costs = analysis::costsOf(*level.module, machine.typical, imaginedSamples);
     PassManager schedule(module.getContext());
     schedule.enableVerifier(false);
-    pipelines::buildDeviceSchedulePipeline(schedule, wanted.runs("join-launches"));
+    pipelines::buildDeviceSchedulePipeline(schedule, wanted);
     if (failed(schedule.run(*level.module)))
       return failure();
     level.costs.launches = analysis::launchesOf(*level.module);

@@ -171,6 +171,21 @@ static bool isSizeOnly(Operation &op) {
   });
 }
 
+/// Returns whether `op` only says where neighbours lie that are loaded or stored together with the
+/// first of them.
+static bool isInsideOfRuns(Operation &op) {
+  auto isBehindFirst = [](Operation *user) {
+    std::optional<RunAccess> run;
+    if (auto load = llvm::dyn_cast<memref::LoadOp>(user))
+      run = runOf(load);
+    else if (auto store = llvm::dyn_cast<memref::StoreOp>(user))
+      run = runOf(store);
+    return run && run->place > 0;
+  };
+  return !op.use_empty() && op.getResult(0).getType().isIndex() &&
+         llvm::all_of(op.getUsers(), isBehindFirst);
+}
+
 /// Returns whether the text of `op` may stand where its only user stands.
 static bool mayMove(Operation &op) {
   if (op.hasTrait<OpTrait::ConstantLike>() || llvm::isa<arith::IndexCastOp>(op))
@@ -312,8 +327,9 @@ LogicalResult KernelText::statement(Operation &op) {
     return success();
   if (auto made = expression(op)) {
     Value result = op.getResult(0);
-    if (isSizeOnly(op) || (mayMove(op) && (made->text.size() <= longestInline ||
-                                           op.hasTrait<OpTrait::ConstantLike>()))) {
+    if (isSizeOnly(op) || isInsideOfRuns(op) ||
+        (mayMove(op) &&
+         (made->text.size() <= longestInline || op.hasTrait<OpTrait::ConstantLike>()))) {
       texts[result] = *made;
       return success();
     }
@@ -432,8 +448,9 @@ static std::pair<StringRef, StringRef> workersOf(StringRef workers, bool isFirst
     return {"threadIdx.x", "blockDim.x"};
   if (workers == "warps" && isFirstBlock)
     return {"threadIdx.x / 32", "blockDim.x / 32"};
-  if (workers == "blocks")
-    return {"blockIdx.x", "gridDim.x"};
+  if (workers == "blocks") // the first one does what all would
+    return isFirstBlock ? std::pair<StringRef, StringRef>("0", "1")
+                        : std::pair<StringRef, StringRef>("blockIdx.x", "gridDim.x");
   return workers == "warps" ? std::pair<StringRef, StringRef>("pst_warp()", "pst_warps()")
                             : std::pair<StringRef, StringRef>("pst_thread()", "pst_threads()");
 }

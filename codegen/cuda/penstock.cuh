@@ -652,6 +652,30 @@ PST_INLINE bool pst_takes(const pst_joined_step &step, u32 *arrived, const pst_s
   return left_out == 0;
 }
 
+/// Clears the bytes around pictures of `least` to `most` bytes that lie at `held`, which may be read with their elements.
+PST_INLINE void pst_clear_around(i8 *held, u32 least, u32 most) {
+  constexpr u32 slack = 64;
+  for (u32 i = threadIdx.x; i < slack; i += blockDim.x)
+    held[(i32)i - (i32)slack] = 0;
+  for (u32 i = threadIdx.x; i < most - least + slack; i += blockDim.x)
+    held[least + i] = 0;
+}
+/// Returns whether a step is a copy, and copies: all threads of the block, in words.
+PST_INLINE bool pst_carries(const pst_joined_step &step, i8 *held) {
+  constexpr u32 loads = 0xFFFFFFFEu;
+  if (step.body < loads)
+    return false;
+  pst_quad *here = (pst_quad *)held;
+  pst_quad *there = pst_global((pst_quad *)(void *)step.record);
+  for (u32 word = threadIdx.x; word < step.barrier; word += blockDim.x)
+    if (step.body == loads)
+      pst_copy(here + word, there + word);
+    else
+      there[word] = here[word];
+  pst_copied();
+  return true;
+}
+
 //===--- indices -------------------------------------------------------------===//
 
 PST_INLINE i64 pst_index_min(i64 a, i64 b) { return a < b ? a : b; }

@@ -20,6 +20,8 @@ static plan::RecordValue recordValue(ArgumentSource source) {
     return plan::RecordValue::stride;
   case ArgumentSource::scalar:
     return plan::RecordValue::scalar;
+  case ArgumentSource::part:
+    return plan::RecordValue::part;
   case ArgumentSource::scratch:
     break;
   }
@@ -52,6 +54,7 @@ std::unique_ptr<plan::KernelT> PlanKernels::entryOf(func::FuncOp function) const
       entry->device->shared = static_cast<uint32_t>(*launch->shared);
     if (launch->blocks)
       entry->device->blocks = static_cast<uint32_t>(*launch->blocks);
+    entry->device->held.assign(launch->held.begin(), launch->held.end());
     entry->device->record = recordOf(function);
   }
   entry->name = function.getSymName().str();
@@ -71,6 +74,8 @@ LogicalResult PlanKernels::addKernels() {
     entry->name = cudaKernelName({plan.name, {}}, launch.name);
     entry->threads = static_cast<uint32_t>(launch.threads);
     entry->shared = static_cast<uint32_t>(launch.shared);
+    entry->chains = static_cast<uint32_t>(launch.chains());
+    entry->room = static_cast<uint32_t>(launch.room());
     plan.joins.push_back(std::move(entry));
   }
   for (auto function : module.getOps<func::FuncOp>()) {
@@ -202,6 +207,9 @@ LogicalResult PlanKernels::setCode(pipe::LaunchOp op, plan::StepT &step) {
       const auto body = llvm::find(launch->second.bodies, function.getOperation());
       step.join = static_cast<int>(launch - joined.begin());
       step.body = static_cast<uint16_t>(body - launch->second.bodies.begin());
+      if (op.getChain())
+        step.chain = static_cast<int>(*op.getChain());
+      step.parts = static_cast<uint32_t>(partsOf(op, function));
     }
   }
   for (Value scalar : scalars) {

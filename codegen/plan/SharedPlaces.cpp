@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <functional>
+#include <map>
 #include <numeric>
 #include <utility>
 
@@ -21,14 +22,19 @@ namespace penstock::codegen {
 
 namespace {
 
+/// Steps of chains run at the same time as those of other chains of their launch, and after what is
+/// before the launch. So a buffer of a chain lives, as others see it, while the whole launch runs.
 struct Life {
   int first = INT_MAX, last = -1; ///< positions of steps
+  int firstSeen = INT_MAX, lastSeen = -1;
+  std::pair<int, int> chain{-1, -1}; ///< and its launch, of the step that writes it
   int stage = 0;
   bool kept = false;
 };
 
 struct Place {
-  int last;
+  int last, lastSeen;
+  std::pair<int, int> chain; ///< of the last member
   int64_t bytes;
   std::vector<int> members;
 };
@@ -44,12 +50,15 @@ public:
 private:
   void keep(int buffer);
   void read(const plan::AccessT &access, const plan::StepT &step, int position);
+  /// Positions of the steps that run while one of a chain does: those of its launch.
+  std::pair<int, int> seenAt(const plan::StepT &step, int position) const;
   /// Calls `visit` once for `buffer` and each of those that it may stand for.
   void forEachChoice(int buffer, const std::function<void(Life &)> &visit);
   /// Bytes where all extents are known, else -1.
   int64_t bytesOf(int buffer) const;
 
   plan::PlanT &plan;
+  std::map<int, std::pair<int, int>> launches; ///< by join: positions of those with chains
   std::vector<Life> lives;
   std::vector<int> visited; ///< by buffer: the last walk that came here
   int walk = 0;
@@ -60,9 +69,15 @@ private:
 void Sharing::read(const plan::AccessT &access, const plan::StepT &step, int position) {
   forEachChoice(access.buffer, [&](Life &life) {
     life.last = std::max(life.last, position);
+    life.lastSeen = std::max(life.lastSeen, seenAt(step, position).second);
     // As whatever a peer reads. Those of all samples lie one behind the other.
     life.kept |= step.stage > life.stage || access.all;
   });
+}
+
+std::pair<int, int> Sharing::seenAt(const plan::StepT &step, int position) const {
+  const auto found = launches.find(step.join);
+  return found == launches.end() ? std::pair(position, position) : found->second;
 }
 
 // Choices of choices share most of what they stand for: a path each would be
@@ -83,7 +98,8 @@ void Sharing::forEachChoice(int buffer, const std::function<void(Life &)> &visit
 
 void Sharing::findLives() {
   for (const auto &decode : plan.decodes)
-    lives[static_cast<size_t>(decode->buffer)].first = -1;
+    lives[static_cast<size_t>(decode->buffer)].first =
+        lives[static_cast<size_t>(decode->buffer)].firstSeen = -1;
   // As the runtime runs them.
   std::vector<size_t> order(plan.steps.size());
   std::iota(order.begin(), order.end(), size_t(0));
@@ -91,11 +107,22 @@ void Sharing::findLives() {
     return std::pair(plan.steps[a]->stage, a) < std::pair(plan.steps[b]->stage, b);
   });
   for (int position = 0; size_t number : order) {
+    const int join = plan.steps[number]->join;
+    if (join >= 0 && plan.joins[static_cast<size_t>(join)]->chains > 0)
+      launches.try_emplace(join, position, position).first->second.second = position;
+    ++position;
+  }
+  for (int position = 0; size_t number : order) {
     const plan::StepT &step = *plan.steps[number];
     for (int buffer : step.outputs) {
       Life &life = lives[static_cast<size_t>(buffer)];
+      const auto [firstSeen, lastSeen] = seenAt(step, position);
       life.first = std::min(life.first, position);
       life.last = std::max(life.last, position);
+      life.firstSeen = std::min(life.firstSeen, firstSeen);
+      life.lastSeen = std::max(life.lastSeen, lastSeen);
+      if (step.chain >= 0)
+        life.chain = {step.join, step.chain};
       life.stage = step.stage;
     }
     for (const auto &access : step.inputs)
@@ -136,7 +163,8 @@ void Sharing::handOut() {
     const Life &life = lives[static_cast<size_t>(buffer)];
     const int64_t bytes = bytesOf(buffer);
     auto distance = [&](const Place &place) {
-      if (place.last >= life.first)
+      const bool isOfChain = life.chain.first >= 0 && place.chain == life.chain;
+      if (isOfChain ? place.last >= life.first : place.lastSeen >= life.firstSeen)
         return INT64_MAX; // still read
       return (place.bytes < 0) != (bytes < 0) ? INT64_MAX - 1 : std::abs(place.bytes - bytes);
     };
@@ -144,10 +172,12 @@ void Sharing::handOut() {
         std::min_element(places.begin(), places.end(),
                          [&](const Place &a, const Place &b) { return distance(a) < distance(b); });
     if (nearest == places.end() || distance(*nearest) == INT64_MAX) {
-      places.push_back({life.last, bytes, {buffer}});
+      places.push_back({life.last, life.lastSeen, life.chain, bytes, {buffer}});
       continue;
     }
     nearest->last = life.last;
+    nearest->lastSeen = std::max(nearest->lastSeen, life.lastSeen);
+    nearest->chain = life.chain;
     nearest->bytes = std::max(nearest->bytes, bytes);
     nearest->members.push_back(buffer);
   }

@@ -15,7 +15,8 @@ static constexpr StringLiteral kindName = "pipe.kind", stopName = "pipe.stop",
                                argumentsName = "pipe.arguments", threadsName = "pipe.threads",
                                mappingName = "pipe.mapping", inputsName = "pipe.inputs",
                                sharedName = "pipe.shared", blocksName = "pipe.blocks",
-                               residentName = "pipe.resident";
+                               residentName = "pipe.resident", heldName = "pipe.held",
+                               heldAtName = "pipe.held_at";
 
 static std::optional<int64_t> numberOf(Attribute attribute) {
   auto number = llvm::dyn_cast_if_present<IntegerAttr>(attribute);
@@ -181,7 +182,8 @@ void penstock::conversion::setCodecCall(Operation *function, const CodecCall &ca
 
 //===--- functions for a GPU -------------------------------------------------===//
 
-static constexpr StringLiteral sources[] = {"data", "extent", "stride", "scalar", "scratch"};
+static constexpr StringLiteral sources[] = {"data",   "extent",  "stride",
+                                            "scalar", "scratch", "part"};
 
 SmallVector<KernelArgument> penstock::conversion::argumentsOf(Operation *function) {
   return llvm::map_to_vector(entriesOf(function, argumentsName), [](DictionaryAttr entry) {
@@ -209,7 +211,7 @@ static bool isArgument(DictionaryAttr entry) {
   auto source = entry.getAs<StringAttr>("pipe.from");
   if (!entry.getAs<StringAttr>("pipe.name") || !source || !llvm::is_contained(sources, source))
     return false;
-  const bool isWhole = source == "scratch"; // of no tensor, nor an axis
+  const bool isWhole = source == "scratch" || source == "part"; // of no tensor, nor an axis
   const bool hasAxis = source == "extent" || source == "stride";
   return isWhole != static_cast<bool>(numberOf(entry.get("pipe.number"))) &&
          hasAxis == static_cast<bool>(numberOf(entry.get("pipe.axis")));
@@ -220,9 +222,13 @@ std::optional<DeviceLaunch> penstock::conversion::launchOf(Operation *function) 
   if (!threads)
     return std::nullopt;
   auto number = [&](StringRef name) { return numberOf(function->getAttr(name)); };
-  return DeviceLaunch{*threads,           function->getAttrOfType<StringAttr>(mappingName),
+  DeviceLaunch launch{*threads,           function->getAttrOfType<StringAttr>(mappingName),
                       number(inputsName), number(sharedName),
                       number(blocksName), number(residentName)};
+  if (auto held = function->getAttrOfType<DenseI64ArrayAttr>(heldName))
+    llvm::append_range(launch.held, held.asArrayRef());
+  launch.heldAt = number(heldAtName);
+  return launch;
 }
 
 void penstock::conversion::setLaunch(Operation *function, const DeviceLaunch &launch) {
@@ -232,6 +238,9 @@ void penstock::conversion::setLaunch(Operation *function, const DeviceLaunch &la
   setNumber(function, sharedName, launch.shared);
   setNumber(function, blocksName, launch.blocks);
   setNumber(function, residentName, launch.resident);
+  if (!launch.held.empty())
+    function->setAttr(heldName, DenseI64ArrayAttr::get(function->getContext(), launch.held));
+  setNumber(function, heldAtName, launch.heldAt);
 }
 
 //===--- from a text ---------------------------------------------------------===//
@@ -257,9 +266,11 @@ static LogicalResult verifyContract(func::FuncOp function) {
       return refuse(name);
   for (StringRef name : {StringRef(stopName), StringRef(fixedName), StringRef(qualityName),
                          StringRef(threadsName), StringRef(inputsName), StringRef(sharedName),
-                         StringRef(blocksName), StringRef(residentName)})
+                         StringRef(blocksName), StringRef(residentName), StringRef(heldAtName)})
     if (Attribute number = function->getAttr(name); number && numberOf(number).value_or(-1) < 0)
       return refuse(name);
+  if (function->hasAttr(heldName) && !function->getAttrOfType<DenseI64ArrayAttr>(heldName))
+    return refuse(heldName);
   if (failed(verifyList(function, termsName, isScratchTerm)) ||
       failed(verifyList(function, drawsName, isDraw)) ||
       failed(verifyList(function, checksName, isCheck)) ||

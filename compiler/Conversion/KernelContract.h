@@ -81,7 +81,7 @@ void setCodecCall(mlir::Operation *function, const CodecCall &call);
 //===--- functions for a GPU -------------------------------------------------===//
 
 /// Where an argument comes from; all fields of a sample's record.
-enum class ArgumentSource { data, extent, stride, scalar, scratch };
+enum class ArgumentSource { data, extent, stride, scalar, scratch, part };
 struct KernelArgument {
   mlir::StringAttr name;
   ArgumentSource source;
@@ -100,6 +100,10 @@ struct DeviceLaunch {
   std::optional<int64_t> shared;   ///< bytes of shared memory
   std::optional<int64_t> blocks;   ///< that have work; else any number may
   std::optional<int64_t> resident; ///< blocks that are to fit on a multiprocessor at once
+  /// Tensors, inputs before outputs, that lie in shared memory, from this byte on: the last that
+  /// `shared` counts, but for bytes around that may be read.
+  llvm::SmallVector<int64_t, 2> held = {};
+  std::optional<int64_t> heldAt = {};
   bool isOneBlock() const { return mapping == "block"; }
 };
 std::optional<DeviceLaunch> launchOf(mlir::Operation *function);

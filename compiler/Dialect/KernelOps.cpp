@@ -99,6 +99,49 @@ bool penstock::pipe::isDense(KernelOp kernel, int64_t number) {
   return dense && llvm::is_contained(dense.asArrayRef(), number);
 }
 
+SmallVector<int64_t> penstock::pipe::heldBy(KernelOp kernel) {
+  auto schedule = kernel.getSchedule();
+  auto held = schedule ? schedule->getAs<DictionaryAttr>("held") : DictionaryAttr();
+  return held ? SmallVector<int64_t>(held.getAs<DenseI64ArrayAttr>("tensors").asArrayRef())
+              : SmallVector<int64_t>();
+}
+
+std::optional<int64_t> penstock::pipe::denseBytesOf(NamedTensorType type) {
+  if (!type.isStatic())
+    return std::nullopt;
+  int64_t bytes = scalarBytes(type.getElementType());
+  for (const Axis &axis : type.getAxes())
+    bytes *= axis.extent;
+  return bytes;
+}
+
+/// Returns whether `value` names tensors that may lie in shared memory, and where.
+static bool mayBeHeld(KernelOp kernel, Attribute value) {
+  auto held = llvm::dyn_cast<DictionaryAttr>(value);
+  auto at = held ? held.getAs<IntegerAttr>("at") : IntegerAttr();
+  auto numbers = held ? held.getAs<DenseI64ArrayAttr>("tensors") : DenseI64ArrayAttr();
+  constexpr int64_t most = 1 << 20, word = 16;
+  if (!at || !at.getType().isSignlessInteger(64) || at.getInt() < 0 || at.getInt() > most ||
+      at.getInt() % word != 0 || held.size() != 2 || !numbers || numbers.empty())
+    return false;
+  auto inputs = kernel.getBody().getArgumentTypes();
+  SmallVector<Type> types(inputs.begin(), inputs.begin() + inputsOf(kernel));
+  auto results = kernel.getBody().front().getTerminator()->getOperandTypes();
+  llvm::append_range(types, results);
+  int64_t last = -1;
+  for (int64_t number : numbers.asArrayRef()) {
+    if (number <= last || number >= static_cast<int64_t>(types.size()) ||
+        (number >= inputsOf(kernel) && results.size() != 1))
+      return false;
+    last = number;
+    const auto bytes =
+        denseBytesOf(llvm::cast<NamedTensorType>(types[static_cast<size_t>(number)]));
+    if (!bytes || *bytes == 0 || *bytes > most || *bytes % word != 0)
+      return false;
+  }
+  return true;
+}
+
 /// Returns whether `value` names tensors of several axes, all of known extents but the first.
 static bool mayBeDense(KernelOp kernel, Attribute value) {
   auto numbers = llvm::dyn_cast<DenseI64ArrayAttr>(value);
@@ -171,6 +214,14 @@ static LogicalResult verifySchedule(KernelOp kernel, DictionaryAttr schedule) {
       if (!mayBeCopied(kernel, value))
         return refuse("it has `bytes`, a multiple of 16, as i64, and `inputs`, ascending numbers "
                       "of the kernel's tensors, as array<i64>");
+    } else if (name == "held") { // C30
+      if (!mayBeHeld(kernel, value))
+        return refuse("it has `at`, a multiple of 16, as i64, and `tensors` of known extents and a "
+                      "multiple of 16 bytes: their numbers, inputs before the only output, "
+                      "ascending, as array<i64>");
+    } else if (name == "part") { // C31
+      if (!llvm::isa<UnitAttr>(value))
+        return refuse("`part` stands alone");
     } else if (name == "row_tile") { // C4
       const auto rows = rowsOf(kernel);
       if (!rows || !number(value, 1, rows->extent - 1, 1))
@@ -189,7 +240,8 @@ static LogicalResult verifySchedule(KernelOp kernel, DictionaryAttr schedule) {
       return kernel.emitOpError() << "has a schedule with `" << name
                                   << "`; known are `level`, `streaming`, `reciprocals`, "
                                      "`row_tile`, `dense`, `together`, `mapping`, "
-                                     "`threads`, `resident`, `tile`, `rows` and `copied`";
+                                     "`threads`, `resident`, `tile`, `rows`, `copied`, `held` and "
+                                     "`part`";
     }
   }
   if (schedule.contains("mapping") != schedule.contains("threads")) // C2
@@ -203,6 +255,15 @@ static LogicalResult verifySchedule(KernelOp kernel, DictionaryAttr schedule) {
         "has a schedule with some of the mapping \"tile\", `tile` and `rows`; they stand together");
   if (!isTile && schedule.contains("copied")) // C9
     return kernel.emitOpError("has a schedule with `copied`, which needs the mapping \"tile\"");
+  if (schedule.contains("held") && !schedule.contains("mapping")) // C30
+    return kernel.emitOpError("has a schedule with `held`, which needs a `mapping`");
+  if (schedule.contains("part")) { // C31
+    auto results = kernel.getBody().front().getTerminator()->getOperands();
+    if (schedule.get("mapping") != StringAttr::get(kernel.getContext(), "grid") ||
+        results.size() != 1 || llvm::cast<NamedTensorType>(results[0].getType()).getAxes().empty())
+      return kernel.emitOpError("has a schedule with `part`, which needs the mapping \"grid\" and "
+                                "one output with axes");
+  }
   return success();
 }
 
@@ -281,6 +342,8 @@ LogicalResult KernelOp::verify() {
 }
 
 LogicalResult LaunchOp::verify() {
+  if (getChain() && (!getGroup() || static_cast<int64_t>(*getChain()) < 0)) // C4
+    return emitOpError("has a chain, and no group, or a negative one");
   if (!getGroup())
     return success();
   if (getOnce())

@@ -96,6 +96,11 @@ def Pipe_KernelOp : Pipe_Op<"kernel", [Pipe_OfClass<"other">, IsolatedFromAbove,
       the first axis follow each other without a gap.
     - (C29) what is `joined` there stands behind a reduction that goes through the same elements for the same results, in
       the same way, not unrolled. Nothing is stored between them, and it takes nothing of that one, nor of those that it is joined to.
+    - (C30) on a GPU, a schedule may have `held`: `tensors`, numbers of the kernel's, inputs before outputs, ascending, of
+      known extents and a multiple of 16 bytes, which lie one and the same place, `at` bytes into the block's shared memory, a multiple of 16.
+      An output is among them only as the last one, and stored where the element that it is made of lies (`analysis::isInPlace`).
+    - (C31) and it may have `part`, where the mapping is "grid" and there is one output with axes: a launch makes one place
+      along its first axis, which the runtime says.
 
     Example:
 
@@ -180,7 +185,8 @@ def Pipe_LaunchOp : Pipe_Op<"launch", [Pure, Pipe_OfClass<"other">, Pipe_SizedOp
     its results (see `pipe.switch`). With `once`, its results are the same for all
     samples of a batch: it runs for the first of them, in a stage of the batch.
     Launches on a GPU that have the same `group` are one (`pipe-join-launches`): a sample's blocks run
-    what it takes of them one after the other.
+    what it takes of them one after the other. Those that have the same `chain` within a group are run by
+    one block (`pipe-hold-pictures`), and those of other chains read nothing of theirs.
 
     Constraints:
 
@@ -188,12 +194,14 @@ def Pipe_LaunchOp : Pipe_Op<"launch", [Pure, Pipe_OfClass<"other">, Pipe_SizedOp
       values.
     - (C2) one size per dynamic axis of the results, in order.
     - (C3) what runs `once` has no `group`, and a group has a number of at least 0.
+    - (C4) what has a `chain`, a number of at least 0, has a `group`.
 
     Example: `%1 = pipe.launch @k0 (%0) scalars(%s : i64) : (!pipe.tensor<u8[w=4]>) -> !pipe.tensor<u8[w=4]>`
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<Pipe_Tensor>:$tensors,
                        Variadic<Pipe_Scalar>:$scalars, Variadic<Pipe_Int>:$sizes,
-                       Optional<Pipe_Bool>:$guard, UnitAttr:$once, OptionalAttr<I64Attr>:$group);
+                       Optional<Pipe_Bool>:$guard, UnitAttr:$once, OptionalAttr<I64Attr>:$group,
+                       OptionalAttr<I64Attr>:$chain);
   let results = (outs Variadic<Pipe_Tensor>:$results);
   let hasVerifier = 1;
   let assemblyFormat = [{

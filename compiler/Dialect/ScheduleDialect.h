@@ -50,6 +50,10 @@ mlir::LogicalResult verifyLoops(KernelOp kernel);
 int64_t inputsOf(KernelOp kernel);
 /// Returns whether the schedule has the tensor `number`, inputs before outputs, in `dense`.
 bool isDense(KernelOp kernel, int64_t number);
+/// Returns those that the schedule has in `held`, likewise, ascending.
+llvm::SmallVector<int64_t> heldBy(KernelOp kernel);
+/// Returns the bytes of a tensor of known extents; nothing for others.
+std::optional<int64_t> denseBytesOf(NamedTensorType type);
 
 //===--- reductions (ReductionSchedule.cpp) ---------------------------------------------===//
 

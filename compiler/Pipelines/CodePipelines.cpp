@@ -34,13 +34,20 @@ void pipelines::buildCudaPipeline(mlir::OpPassManager &manager, bool tiny) {
   buildDeviceCodePipeline(manager);
 }
 
-void pipelines::buildDeviceSchedulePipeline(mlir::OpPassManager &manager, bool isJoined) {
+void pipelines::buildDeviceSchedulePipeline(mlir::OpPassManager &manager,
+                                            const PassSelection &selection) {
   schedules::ScheduleGpuOptions options;
   options.placed = true;
   manager.addPass(schedules::createPlaceKernels());
   manager.addPass(schedules::createScheduleGpu(options));
-  if (isJoined)
-    manager.addPass(schedules::createJoinLaunches());
+  if (!selection.runs("join-launches"))
+    return;
+  manager.addPass(schedules::createJoinLaunches());
+  if (selection.runs("hold-pictures")) {
+    schedules::HoldPicturesOptions pictures;
+    pictures.room = selection.shared;
+    manager.addPass(schedules::createHoldPictures(pictures));
+  }
 }
 
 void pipelines::buildDeviceCodePipeline(mlir::OpPassManager &manager) {

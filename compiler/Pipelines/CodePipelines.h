@@ -3,6 +3,7 @@
 // From kernels to the LLVM dialect.
 #pragma once
 
+#include "compiler/Pipelines/Pipelines.h"
 #include "mlir/Pass/PassManager.h"
 
 namespace penstock::pipelines {
@@ -19,8 +20,8 @@ void buildLLVMPipeline(mlir::OpPassManager &manager, int level);
 /// `tiny`: in tiles wherever that is right, with few threads and little shared memory, for tests.
 void buildCudaPipeline(mlir::OpPassManager &manager, bool tiny = false);
 /// kernels -> schedule, for those that a GPU runs beside this host; the others stay as they are,
-/// for buildSchedulePipeline(). `isJoined`: launches are joined.
-void buildDeviceSchedulePipeline(mlir::OpPassManager &manager, bool isJoined);
+/// for buildSchedulePipeline().
+void buildDeviceSchedulePipeline(mlir::OpPassManager &manager, const PassSelection &selection);
 /// schedule -> the code of a GPU's threads, of the kernels that have such a schedule.
 void buildDeviceCodePipeline(mlir::OpPassManager &manager);
 

@@ -5,6 +5,7 @@
 #include "compiler/Transforms/Passes.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
+#include <map>
 
 namespace penstock::pipelines {
 
@@ -22,8 +23,31 @@ const std::vector<OptimisingPass> &optimisingPasses() {
       {"fuse", "kernels and temporaries"},
       {"share-kernels", "kernels that code is made for"},
       {"join-launches", "launches on a GPU"},
+      {"hold-pictures", "bytes that go through a GPU's memory"},
   };
   return passes;
+}
+
+/// The least of what a block may have of shared memory on these GPUs, in bytes: CUDA C++
+/// Programming Guide, "Technical Specifications per Compute Capability". 48 KiB are everywhere.
+static int64_t sharedMemoryOf(const std::vector<std::string> &gpus) {
+  static const std::map<std::string, int64_t, std::less<>> known{
+      {"sm_75", 64},   {"sm_80", 163},  {"sm_86", 99},  {"sm_87", 163},
+      {"sm_88", 99},   {"sm_89", 99},   {"sm_90", 227}, {"sm_100", 227},
+      {"sm_103", 227}, {"sm_110", 227}, {"sm_120", 99}, {"sm_121", 99}};
+  int64_t least = INT64_MAX;
+  for (const std::string &gpu : gpus) {
+    const auto found = known.find(gpu);
+    least = std::min<int64_t>(least, found == known.end() ? 48 : found->second);
+  }
+  return gpus.empty() ? 0 : least << 10;
+}
+
+PassSelection PassSelection::ofDevice(const std::vector<std::string> &gpus) {
+  PassSelection all;
+  all.device = !gpus.empty();
+  all.shared = sharedMemoryOf(gpus);
+  return all;
 }
 
 void buildOptPipeline(mlir::OpPassManager &manager, const PassSelection &selection) {

@@ -28,13 +28,11 @@ struct PassSelection {
   std::set<std::string, std::less<>> disabled;
   /// The level at which values cross to a GPU (compiler/Analysis/TransferFrontier.h).
   std::string transfer = "pixels";
-  /// Some kernels will run on a GPU.
+  /// Some kernels will run on a GPU, and its blocks may have so many bytes of shared memory.
   bool device = false;
-  static PassSelection ofDevice() {
-    PassSelection all;
-    all.device = true;
-    return all;
-  }
+  int64_t shared = 0;
+  /// All passes, for such GPUs ("sm_90").
+  static PassSelection ofDevice(const std::vector<std::string> &gpus);
   bool runs(std::string_view name) const { return !disabled.contains(name); }
 };
 

@@ -87,4 +87,23 @@ def JoinLaunches : Pass<"pipe-join-launches", "::mlir::ModuleOp"> {
   }];
 }
 
+def HoldPictures : Pass<"pipe-hold-pictures", "::mlir::ModuleOp"> {
+  let summary = "Leave pictures in a block's shared memory from one joined launch to the next";
+  let description = [{
+    Launches of a group that read what others of it make get one `chain`, which one block runs. Where their kernels
+    store over a picture that they read, picture and result lie in the block's shared memory, and nothing of them
+    goes through the GPU's; so do pictures that a kernel of the chain only reads. A launch that makes each part of its
+    output of one chain runs in all of them, a `part` each. Pictures have room beside the 48 KiB that kernels may take
+    for themselves; where one has none, it stays where it is. Launches that have a chain keep it.
+
+    ```mlir
+    pipe.kernel @k0 "pixels" schedule {held = {at = 49216 : i64, tensors = array<i64: 0, 1>}, mapping = "grid", threads = 1024 : i64} {
+    %1 = pipe.launch @k0 (%0) scalars() {chain = 0 : i64, group = 0 : i64} : (!pipe.tensor<u8[w=4096]>) -> !pipe.tensor<u8[w=4096]>
+    ```
+  }];
+  let options = [
+    Option<"room", "room", "int64_t", "0", "bytes of shared memory that a block of the GPU may have">
+  ];
+}
+
 #endif

@@ -196,7 +196,7 @@ void Outliner::outline(const FusionGroup &group, size_t number, FuseRemarks &rem
     auto launch = builder.create<LaunchOp>(
         kernel.getLoc(), types, FlatSymbolRefAttr::get(kernel.getSymNameAttr()),
         boundary.tensors.getArrayRef(), scalars, sizes, group.guard,
-        group.once ? builder.getUnitAttr() : UnitAttr(), IntegerAttr());
+        group.once ? builder.getUnitAttr() : UnitAttr(), IntegerAttr(), IntegerAttr());
     remarks.outlined(number, kernel, launch);
     for (auto [i, old] : llvm::enumerate(boundary.results))
       Value(old).replaceAllUsesWith(launch.getResult(i));

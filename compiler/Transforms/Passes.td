@@ -136,8 +136,10 @@ def SinkCasts : Pass<"pipe-sink-casts"> {
 
     A view that reads an element twice (overlapping frames) stays: moving it
     would compute the element twice. On a GPU one that only reorders axes stays
-    behind a choice which hands on a value (`x |> gaussian_blur(23, 1.0) if chance(0.5)`):
-    it would be a copy of that value. A CPU rather copies, for the other arm's sake.
+    behind a choice whose arms are kernels that read a picture as the choice gives it
+    (`x |> gaussian_blur(23, 1.0) if chance(0.5)`): in an arm that hands on a value it
+    would be a copy, and others store a picture where it lay. A CPU rather copies, for
+    what blurs.
     Measure: bytes per element of what views read.
   }];
   let options = [

@@ -354,12 +354,19 @@ private:
   }
 };
 
-/// Returns whether an arm of a choice hands on a value from outside, which the kernels of another
-/// arm read: a view of the arm would be a copy of it.
-static bool handsOn(ChooseOp choose) {
-  return classOf(choose) == OpClass::branch && llvm::any_of(choose.getArms(), [](Region &arm) {
-           return !arm.isAncestor(arm.front().getTerminator()->getOperand(0).getParentRegion());
-         });
+/// Returns whether kernels in the arms of a choice read a picture from outside as the choice gives
+/// it, or hand it on.
+static bool keepsOrder(ChooseOp choose) {
+  const auto found = choose->walk([&](Operation *op) {
+    return llvm::any_of(op->getOperands(),
+                        [&](Value operand) {
+                          return operand.getType() == choose->getResult(0).getType() &&
+                                 !choose->isAncestor(operand.getParentBlock()->getParentOp());
+                        })
+               ? WalkResult::interrupt()
+               : WalkResult::advance();
+  });
+  return classOf(choose) == OpClass::branch && found.wasInterrupted();
 }
 
 struct ViewOfChoose : OpRewritePattern<ViewOp> {
@@ -371,8 +378,8 @@ struct ViewOfChoose : OpRewritePattern<ViewOp> {
       return rewriter.notifyMatchFailure(view, "it does not read a choose");
     if (!view.getInput().hasOneUse())
       return rewriter.notifyMatchFailure(view, "the choose has other users");
-    if (device && view.getMap().isPermutation() && handsOn(choose))
-      return rewriter.notifyMatchFailure(view, "it would copy what an arm hands on");
+    if (device && view.getMap().isPermutation() && keepsOrder(choose))
+      return rewriter.notifyMatchFailure(view, "arms keep the order of axes");
     auto moved =
         rewriter.create<ChooseOp>(choose.getLoc(), view->getResultTypes(), choose.getIndex(),
                                   view.getSizes(), choose.getArms().size());

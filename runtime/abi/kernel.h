@@ -24,7 +24,7 @@
 extern "C" {
 #endif
 
-#define PST_KERNEL_ABI_VERSION 6
+#define PST_KERNEL_ABI_VERSION 7
 #define PST_MAX_RANK 8
 /* The bytes of one tensor. */
 #define PST_MAX_TENSOR_BYTES (INT64_C(1) << 40)
@@ -110,8 +110,17 @@ typedef int32_t (*pst_kernel)(pst_kernel_args *args);
  * Blocks that wait hold their places. GPUs begin blocks in the order of their numbers, x
  * first (CUDA does not promise it), so only those of the last sample that has begun can lack
  * others, which come as soon as any block ends: every GPU has room for PST_MAX_JOINED_BLOCKS blocks
- * at once. */
+ * at once.
+ *
+ * Or they are chains, between which nothing passes: there is a pst_joined_sample, with so many
+ * pst_joined_step as the plan has `room`, for each chain of which a sample runs any, and one block
+ * for each. `barrier` means nothing there. A picture at a time lies in the block's shared memory
+ * (`held` of its kernels), which steps without a kernel bring there and away: PST_JOINED_LOAD and
+ * PST_JOINED_STORE, where `record` is the picture in the device's memory, at a boundary of 16
+ * bytes, and `barrier` how many words of 16 bytes it has. */
 #define PST_MAX_JOINED_BLOCKS 8
+#define PST_JOINED_LOAD 0xFFFFFFFEu
+#define PST_JOINED_STORE 0xFFFFFFFFu
 
 #define PST_DEVICE_SLACK 64
 
@@ -128,7 +137,7 @@ typedef struct pst_joined_sample {
 } pst_joined_sample;
 typedef struct pst_joined_step {
   const void *record; /* of the step's kernel, in the device's memory */
-  uint32_t body;      /* which kernel: its number in the launch */
+  uint32_t body;      /* which kernel: its number in the launch; or a copy */
   uint32_t barrier;
 } pst_joined_step;
 

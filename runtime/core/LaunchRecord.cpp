@@ -4,7 +4,7 @@
 namespace penstock::runtime {
 
 void packRecord(std::span<const plan::RecordField> fields, int64_t entry, const pst_tensor *tensors,
-                const int64_t *scalars, const void *scratch, int64_t *record) {
+                const int64_t *scalars, const void *scratch, int64_t *record, int64_t part) {
   using plan::RecordValue;
   for (const plan::RecordField &field : fields) {
     const size_t number = field.number(), axis = field.axis();
@@ -26,6 +26,9 @@ void packRecord(std::span<const plan::RecordField> fields, int64_t entry, const 
       break;
     case RecordValue::scratch:
       *record++ = int64_t(reinterpret_cast<uintptr_t>(scratch));
+      break;
+    case RecordValue::part:
+      *record++ = part;
       break;
     }
   }

@@ -391,6 +391,7 @@ private:
       if (field.value() == RecordValue::scalar) {
         require(number < s.scalars.size(), "step", i, "has no scalar ", number);
       } else if (field.value() != RecordValue::entry && field.value() != RecordValue::scratch &&
+                 field.value() != RecordValue::part &&
                  require(number < inputs + s.outputs.size(), "step", i, "has no tensor ", number)) {
         const int buffer = number < inputs ? s.inputs[number]->buffer : s.outputs[number - inputs];
         const size_t rank =
@@ -404,6 +405,8 @@ private:
     require(!j.name.empty(), "join", i, "has no name on the device");
     require(isOfBlock(j.threads), "join", i, "has blocks of ", j.threads, " threads");
     require(j.shared <= mostShared, "join", i, "asks for ", j.shared, " bytes of shared memory");
+    require(j.chains <= mostChains && (j.chains > 0) == (j.room > 0), "join", i, "has ", j.chains,
+            " chains of ", j.room, " steps");
   }
   /// Steps of a join follow each other, and each fits its launch.
   void joins() {
@@ -428,7 +431,66 @@ private:
       for (const auto &access : s.inputs)
         require(access->peer_slot == -1 && !access->all, "step", i,
                 "reads other samples, and is launched with others");
+      chain(s, all, i);
     }
+    for (size_t i = 0; i < tree.joins.size(); ++i)
+      chainRoom(int(i));
+  }
+  static constexpr uint32_t mostChains = 1 << 10;
+  /// What a step's kernel holds in shared memory is a temporary, or a row's tensor, of words.
+  void chain(const plan::StepT &s, const plan::JoinT &join, size_t i) {
+    require(join.chains ? (s.chain >= 0) != (s.parts > 0) : s.chain == -1 && s.parts == 0, "step",
+            i, "is of no chain, or of several");
+    require(s.chain < int64_t(join.chains) && s.parts <= join.chains, "step", i, "is of chain ",
+            s.chain, " and has ", s.parts, " parts, of ", join.chains, " chains");
+    const auto &held = tree.kernels[size_t(s.kernel)]->device->held;
+    const size_t inputs = s.inputs.size();
+    require(held.empty() || join.chains, "step", i, "holds tensors, and is of no chain");
+    require(std::is_sorted(held.begin(), held.end()) &&
+                std::adjacent_find(held.begin(), held.end()) == held.end(),
+            "step", i, "holds tensors in no order");
+    const bool stores = !held.empty() && held.back() >= inputs;
+    require(!stores || (held.back() == inputs && s.outputs.size() == 1 && s.parts == 0), "step", i,
+            "holds what is not its only output");
+    require(held.empty() || held.size() - stores == std::max<size_t>(s.parts, 1) ||
+                (stores && held.size() == 1),
+            "step", i, "holds ", held.size(), " tensors");
+    for (uint16_t number : held)
+      if (number <= inputs && finding.empty())
+        picture(number < inputs ? s.inputs[number]->buffer : s.outputs[0], i);
+  }
+  /// Of all that a choice may stand for.
+  void picture(int buffer, size_t i) {
+    std::set<int> seen;
+    for (std::vector<int> open{buffer}; !open.empty() && finding.empty();) {
+      const int next = open.back();
+      open.pop_back();
+      if (!seen.insert(next).second)
+        continue;
+      const plan::BufferT &b = *tree.buffers[size_t(next)];
+      open.insert(open.end(), b.choices.begin(), b.choices.end());
+      int64_t bytes = sizeOf(b.type);
+      for (const auto &dim : b.dims)
+        bytes = dim->extent < 0 || bytes > mostShared ? -1 : bytes * dim->extent;
+      const bool isDense = b.kind == plan::BufferKind::temporary ||
+                           b.kind == plan::BufferKind::field || b.kind == plan::BufferKind::alias;
+      require(isDense && bytes > 0 && bytes % 16 == 0 && bytes <= mostShared, "step", i,
+              "holds buffer ", next, ", which is no picture of known size");
+    }
+  }
+  /// Each step of a chain may be behind a copy away and one there.
+  void chainRoom(int join) {
+    std::vector<int64_t> steps(tree.joins[size_t(join)]->chains);
+    for (const auto &s : tree.steps)
+      if (s->join == join && !steps.empty()) {
+        if (s->chain >= 0)
+          ++steps[size_t(s->chain)];
+        for (uint32_t part = 0; part < s->parts; ++part)
+          ++steps[part];
+      }
+    for (int64_t some : steps)
+      require(3 * some <= tree.joins[size_t(join)]->room, "join", size_t(join), "has room for ",
+              tree.joins[size_t(join)]->room, " steps of a chain that has ", some);
   }
   /// A device comes last, in a stage of its own.
   void deviceStage() {

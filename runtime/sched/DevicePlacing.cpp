@@ -10,6 +10,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
+#include <set>
 
 namespace penstock::runtime {
 
@@ -182,7 +184,11 @@ bool DeviceStage::shapeMade(Work &work, int64_t slot, Failure &failure) {
 
 /// Chooses the samples that each kernel runs for, and their scratch.
 Status DeviceStage::placeSteps(Work &work, const std::vector<int64_t> &slots) {
+  chains = 1;
+  for (const JoinLayout &join : layout.joins)
+    chains = std::max(chains, int(join.launch->chains));
   scratch.assign(size_t(work.count), 0);
+  scratchEach.assign(size_t(work.count), 0);
   for (size_t i = layout.stageBegin[size_t(stage)]; i < layout.stageBegin[size_t(stage) + 1]; ++i) {
     const StepLayout &step = layout.steps[i];
     for (const StepLayout::Input &access : step.inputs)
@@ -199,8 +205,8 @@ Status DeviceStage::placeSteps(Work &work, const std::vector<int64_t> &slots) {
       }
     if (running.slots.empty())
       continue;
-    running.records =
-        place(int64_t(running.slots.size() * step.device->record.size() * sizeof(int64_t)));
+    running.records = place(int64_t(running.slots.size() * size_t(std::max(step.parts, 1)) *
+                                    step.device->record.size() * sizeof(int64_t)));
     steps.push_back(std::move(running));
   }
   placeJoined(slots);
@@ -216,19 +222,27 @@ void DeviceStage::placeJoined(const std::vector<int64_t> &slots) {
     const int number = joinOf(first);
     if (number < 0)
       continue;
-    std::vector<bool> runs(scratch.size());
+    std::vector<std::set<int>> runs(scratch.size()); // chains of each slot
     for (; end <= steps.size(); ++end) {
-      for (int64_t slot : steps[end - 1].slots)
-        runs[size_t(slot)] = true;
+      const StepLayout &step = layout.steps[steps[end - 1].step];
+      for (int64_t slot : steps[end - 1].slots) {
+        runs[size_t(slot)].insert(std::max(step.chain, 0));
+        for (int part = 0; part < step.parts; ++part)
+          runs[size_t(slot)].insert(part);
+      }
       if (end == steps.size() || joinOf(end) != number)
         break;
     }
     Joined &all = joined.emplace_back(Joined{number, first, end, {}});
     for (int64_t slot : slots)
-      if (runs[size_t(slot)])
+      if (!runs[size_t(slot)].empty())
         all.slots.push_back(slot);
-    all.records =
-        place(int64_t(all.slots.size() * JoinedRecords::bytes(layout.joins[size_t(number)].steps)));
+    const JoinLayout &join = layout.joins[size_t(number)];
+    all.entries = all.slots.size();
+    if (join.launch->chains)
+      all.entries = std::accumulate(runs.begin(), runs.end(), size_t(0),
+                                    [](size_t sum, const auto &some) { return sum + some.size(); });
+    all.records = place(int64_t(all.entries * join.recordBytes()));
   }
 }
 
@@ -293,8 +307,10 @@ void DeviceStage::placeMade(Work &work, int64_t slot) {
     }
     to.data = reinterpret_cast<void *>(at);
   }
-  if (int64_t &bytes = scratch[size_t(slot)])
-    bytes = place(bytes);
+  if (int64_t &bytes = scratch[size_t(slot)]) {
+    scratchEach[size_t(slot)] = alignStorage(bytes);
+    bytes = place(alignStorage(bytes) * chains);
+  }
 }
 
 bool DeviceStage::allocate() {
@@ -414,18 +430,78 @@ void DeviceStage::packRecords(Work &work) {
   auto together = joined.begin();
   for (size_t i = 0; i < steps.size(); ++i) {
     if (together == joined.end() || together->first != i) {
-      packRecords(work, steps[i], nullptr);
+      packRecords(work, steps[i], {});
       continue;
     }
-    JoinedRecords records(together->slots, layout.joins[size_t(together->number)].steps,
-                          static_cast<uint8_t *>(slab.get()) + together->records);
-    for (; i < together->end; ++i)
-      packRecords(work, steps[i], &records);
+    layout.joins[size_t(together->number)].launch->chains ? packChains(work, *together)
+                                                          : packJoined(work, *together);
     i = together++->end - 1;
   }
 }
 
-void DeviceStage::packRecords(Work &work, const Running &running, JoinedRecords *together) {
+void DeviceStage::packJoined(Work &work, const Joined &all) {
+  JoinedRecords records(all.slots, layout.joins[size_t(all.number)].steps,
+                        static_cast<uint8_t *>(slab.get()) + all.records);
+  for (size_t i = all.first; i < all.end; ++i) {
+    const StepLayout &step = layout.steps[steps[i].step];
+    packRecords(
+        work, steps[i],
+        [&](int64_t slot, int, const std::vector<pst_tensor> &arguments, const uint8_t *record) {
+          TouchedMemory touched;
+          for (size_t i = 0; i < arguments.size(); ++i)
+            (i < step.inputs.size() ? touched.read : touched.written)
+                .push_back(rangeOf(arguments[i], bufferOf(step, i)));
+          const uint8_t *own = base + scratch[size_t(slot)];
+          touched.written.push_back(
+              {own, own + scratchBytes(layout.scratch[size_t(step.kernel)], work.block(slot))});
+          records.add(slot, record, step.body, touched);
+        });
+  }
+}
+
+/// Which pictures of a step lie in its block's shared memory, its kernel says.
+void DeviceStage::packChains(Work &work, const Joined &all) {
+  ChainRecords records;
+  for (size_t i = all.first; i < all.end; ++i) {
+    const StepLayout &step = layout.steps[steps[i].step];
+    const auto &held = step.device->held;
+    packRecords(
+        work, steps[i],
+        [&](int64_t slot, int part, const std::vector<pst_tensor> &, const uint8_t *record) {
+          ChainRecords::Step taken;
+          taken.record = record;
+          taken.body = step.body;
+          for (size_t input = 0; input < step.inputs.size(); ++input) {
+            const int number = resolve(step.inputs[input].buffer, work.block(slot));
+            const auto place = std::find(held.begin(), held.end(), input);
+            if (place == held.end())
+              taken.inMemory.push_back(number);
+            else if (step.parts == 0 || place - held.begin() == part)
+              taken.reads = number;
+          }
+          if (!held.empty() && held.back() == step.inputs.size())
+            taken.writes = step.outputs[0];
+          records.add({slot, step.parts ? part : step.chain}, std::move(taken));
+        });
+  }
+  const auto pictureOf = [&](int64_t slot, int number) -> ChainRecords::Picture {
+    constexpr int64_t word = 16;
+    const int64_t bytes = layout.buffers[size_t(number)].bytes;
+    return {addressOf(work, slot, number), uint32_t(bytes / word)};
+  };
+  records.fill(layout.joins[size_t(all.number)].launch->room, pictureOf,
+               static_cast<uint8_t *>(slab.get()) + all.records);
+}
+
+const BufferLayout &DeviceStage::bufferOf(const StepLayout &step, size_t tensor) const {
+  const size_t inputs = step.inputs.size();
+  return layout.buffers[size_t(tensor < inputs ? step.inputs[tensor].buffer
+                                               : step.outputs[tensor - inputs])];
+}
+
+/// Packs a step's records of all samples and parts; `packed`, if there is one, learns where they
+/// are.
+void DeviceStage::packRecords(Work &work, const Running &running, const Pack &packed) {
   std::vector<pst_tensor> arguments;
   std::vector<int64_t> scalars;
   const StepLayout &step = layout.steps[running.step];
@@ -442,22 +518,15 @@ void DeviceStage::packRecords(Work &work, const Running &running, JoinedRecords 
     }
     for (int32_t number : step.scalars)
       scalars.push_back(work.block(slot)[number]);
-    const auto *own = base + scratch[size_t(slot)];
-    packRecord(step.device->record, step.once ? 0 : slot + 1, arguments.data(), scalars.data(), own,
-               reinterpret_cast<int64_t *>(static_cast<uint8_t *>(slab.get()) + at));
-    if (together) {
-      TouchedMemory touched;
-      for (size_t i = 0; i < arguments.size(); ++i) {
-        const bool isInput = i < step.inputs.size();
-        const int number = isInput ? step.inputs[i].buffer : step.outputs[i - step.inputs.size()];
-        (isInput ? touched.read : touched.written)
-            .push_back(rangeOf(arguments[i], layout.buffers[size_t(number)]));
-      }
-      touched.written.push_back(
-          {own, own + scratchBytes(layout.scratch[size_t(step.kernel)], work.block(slot))});
-      together->add(slot, base + at, step.body, touched);
+    for (int part = 0; part < std::max(step.parts, 1); ++part) {
+      const int64_t chain = step.parts ? part : std::max(step.chain, 0);
+      const auto *own = base + scratch[size_t(slot)] + chain * scratchEach[size_t(slot)];
+      packRecord(step.device->record, step.once ? 0 : slot + 1, arguments.data(), scalars.data(),
+                 own, reinterpret_cast<int64_t *>(static_cast<uint8_t *>(slab.get()) + at), part);
+      if (packed)
+        packed(slot, part, arguments, base + at);
+      at += int64_t(width);
     }
-    at += int64_t(width);
   }
 }
 

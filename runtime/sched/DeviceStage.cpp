@@ -182,12 +182,12 @@ Status DeviceStage::queue(Work &work, const std::vector<int64_t> &slots) {
   auto together = joined.begin();
   for (size_t i = 0; i < steps.size(); ++i) {
     if (together != joined.end() && together->first == i) {
-      const plan::JoinT &all = *layout.joins[size_t(together->number)].launch;
-      if (Status result =
-              launch(shared.joins[size_t(together->number)], all.threads, all.shared,
-                     together->slots.size(), together->records,
-                     JoinedRecords::bytes(layout.joins[size_t(together->number)].steps),
-                     [](size_t some) { return blocksFor(some, PST_MAX_JOINED_BLOCKS); });
+      const JoinLayout &join = layout.joins[size_t(together->number)];
+      const plan::JoinT &all = *join.launch;
+      if (Status result = launch(
+              shared.joins[size_t(together->number)], all.threads, all.shared, together->entries,
+              together->records, join.recordBytes(),
+              [&](size_t some) { return all.chains ? 1 : blocksFor(some, PST_MAX_JOINED_BLOCKS); });
           !result)
         return result;
       i = together++->end - 1;

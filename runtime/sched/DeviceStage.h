@@ -4,7 +4,6 @@
 #pragma once
 
 #include "runtime/sched/DeviceProgram.h"
-#include "runtime/sched/JoinedRecords.h"
 #include "runtime/sched/Program.h"
 #include "runtime/sched/Work.h"
 
@@ -64,6 +63,7 @@ private:
     size_t first, end;
     std::vector<int64_t> slots; ///< of any of them, ascending
     int64_t records = 0;
+    size_t entries = 0; ///< how many: of samples, or of their chains
   };
 
   void findBuffers();
@@ -93,7 +93,12 @@ private:
   void pack(Work &work);
   void packPlanes();
   void packRecords(Work &work);
-  void packRecords(Work &work, const Running &running, JoinedRecords *joined);
+  using Pack = std::function<void(int64_t slot, int part, const std::vector<pst_tensor> &arguments,
+                                  const uint8_t *record)>;
+  void packRecords(Work &work, const Running &running, const Pack &packed);
+  const BufferLayout &bufferOf(const StepLayout &step, size_t tensor) const;
+  void packJoined(Work &work, const Joined &all);
+  void packChains(Work &work, const Joined &all);
   void *addressOf(Work &work, int64_t slot, int number);
   pst_tensor input(Work &work, int64_t slot, const StepLayout::Input &access);
   Status launch(DeviceKernel kernel, uint32_t threads, uint32_t sharedBytes, size_t count,
@@ -128,11 +133,13 @@ private:
   size_t planes = 0;        ///< how many of `parts` cross as such
   int64_t planeRecords = 0; ///< of the launch that makes pixels of them
   std::vector<Running> steps;
-  std::vector<Joined> joined;   ///< of `steps`, ascending
-  std::vector<int64_t> scratch; ///< by slot
-  std::vector<int64_t> outputs; ///< by output: of those that do not stay
-  std::vector<int64_t> fills;   ///< by output: offset of its padding value
-  int64_t spare = 0;            ///< room for one sample of ragged ones that stay, or its fill
+  std::vector<Joined> joined;       ///< of `steps`, ascending
+  std::vector<int64_t> scratch;     ///< by slot
+  std::vector<int64_t> scratchEach; ///< bytes of each chain's, by slot
+  int chains = 1;                   ///< most of a joined launch
+  std::vector<int64_t> outputs;     ///< by output: of those that do not stay
+  std::vector<int64_t> fills;       ///< by output: offset of its padding value
+  int64_t spare = 0;                ///< room for one sample of ragged ones that stay, or its fill
   int64_t slabBytes = 0, totalBytes = 0;
   int64_t states = 0, stateBytes = 0; ///< of the batch and its samples, then the counts
   int64_t lowest = 0, highest = 0;    ///< range that kernels may read of partly copied images

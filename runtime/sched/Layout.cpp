@@ -291,6 +291,8 @@ Result<std::shared_ptr<const Layout>> Layout::make(std::shared_ptr<const Plan> p
     s.once = step.once;
     s.join = step.join;
     s.body = step.body;
+    s.chain = step.chain;
+    s.parts = int(step.parts);
     if (s.join >= 0)
       ++layout->joins[size_t(s.join)].steps;
     lastStage = std::max(lastStage, s.stage);

@@ -6,6 +6,8 @@
 #include "runtime/abi/kernel.h"
 #include "runtime/core/KernelTable.h"
 #include "runtime/core/Plan.h"
+#include "runtime/sched/ChainRecords.h"
+#include "runtime/sched/JoinedRecords.h"
 
 #include <algorithm>
 #include <array>
@@ -80,12 +82,18 @@ struct StepLayout {
   const plan::DeviceKernelT *device = nullptr; ///< where its kernel is a device's; the plan's
   int join = -1;                               ///< one launch with others: number in Layout::joins
   uint32_t body = 0;                           ///< of its kernel there
+  int chain = -1;                              ///< of that launch
+  int parts = 0;                               ///< one in each of so many chains
 };
 
 /// Steps of a device that are one launch.
 struct JoinLayout {
-  const plan::JoinT *launch;
-  size_t steps = 0; ///< how many
+  const plan::JoinT *launch; ///< with `chains` or without
+  size_t steps = 0;          ///< how many
+  /// Of a sample, or of one of its chains.
+  size_t recordBytes() const {
+    return launch->chains ? ChainRecords::bytes(launch->room) : JoinedRecords::bytes(steps);
+  }
 };
 
 struct OutputLayout {

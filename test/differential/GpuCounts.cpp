@@ -91,7 +91,7 @@ bool count(const std::string &which, bool each) {
   const Photos media;
   reference::BatchInputs inputs = test::exampleInputs(imported, media);
   mlir::PassManager passes(&imported.context);
-  pipelines::buildOptPipeline(passes, pipelines::PassSelection::ofDevice());
+  pipelines::buildOptPipeline(passes, pipelines::PassSelection::ofDevice({"sm_90"}));
   pipelines::buildKernelsPipeline(passes, {});
   if (mlir::failed(passes.run(*imported.result.module)))
     return false;

@@ -108,7 +108,8 @@ std::vector<Candidate> passCandidates() {
          if (!std::isfinite(costs.bytes() + costs.hostOperations + costs.gpuOperations))
            outcome.refused = "the costs are no numbers";
          mlir::PassManager schedule(module.getContext());
-         pipelines::buildDeviceSchedulePipeline(schedule, /*isJoined=*/true);
+         pipelines::buildDeviceSchedulePipeline(schedule,
+                                                pipelines::PassSelection::ofDevice({"sm_90"}));
          if (mlir::failed(schedule.run(module)) || mlir::failed(mlir::verify(module))) {
            outcome.refused = "launches are not joined";
            return outcome;

@@ -59,6 +59,11 @@ def launches(test, path, *more):
     return test.run_json("explain", path, "--transfer", "all", *more)["levels"][0]["gpu"]["launches"]
 
 
+def places_in_the_memory_of_a_gpu(test, path, *more):
+    """That its kernels are handed."""
+    return count(r"pst_global\(")(test.run_tool("compile", path, "--gpu", "sm_90", "--emit", "cuda", *more).stdout)
+
+
 # Pass: an example (or its text), and what the pass promises to lower.
 MEASURES = {
     "merge-views": ("imagenet_train.pipe", emitted("pipe-opt", count(r"pipe\.choose .*pipe\.tensor"))),
@@ -71,6 +76,7 @@ MEASURES = {
     "fuse": ("imagenet_train.pipe", emitted("kernels", count(r"pipe\.launch"))),
     "share-kernels": (HEADS, emitted("kernels", count(r"pipe\.kernel"))),
     "join-launches": ("resnet50.pipe", launches),
+    "hold-pictures": ("simclr.pipe", places_in_the_memory_of_a_gpu),
 }
 
 

@@ -5,6 +5,8 @@
 #include "compiler/Analysis/Strides.h"
 #include "compiler/Conversion/KernelToGpu/GpuLoops.h"
 #include "compiler/Conversion/Scratch.h"
+#include "compiler/Dialect/ScheduleDialect.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 
 using namespace mlir;
 using namespace penstock::pipe;
@@ -18,6 +20,7 @@ GpuContext::GpuContext(KernelOp kernel, func::FuncOp function, int64_t &nextChec
   launch.threads = kernel.getSchedule()->getAs<IntegerAttr>("threads").getInt();
   if (auto resident = kernel.getSchedule()->getAs<IntegerAttr>("resident"))
     launch.resident = resident.getInt();
+  launch.held = heldBy(kernel);
   b.setInsertionPointToStart(&function.getBody().front());
 }
 
@@ -56,16 +59,39 @@ static Value addArgument(const GpuSite &site, Type type, const std::string &name
   return ctx.function.getBody().front().addArgument(type, ctx.kernel.getLoc());
 }
 
+/// Where held tensors begin.
+static constexpr int64_t heldAlign = 16;
+
 static MemRefType memoryOf(Type element) {
   return MemRefType::get({ShapedType::kDynamic}, element);
+}
+
+/// The block's shared memory where the schedule has tensors `held`: all at one place.
+static Value heldMemory(const GpuSite &site, NamedTensorType type) {
+  auto [ctx, b, x, s] = site.parts();
+  auto in = [&](Type element) {
+    return MemRefType::get(
+        {ShapedType::kDynamic}, element, MemRefLayoutAttrInterface(),
+        gpu::AddressSpaceAttr::get(b.getContext(), gpu::AddressSpace::Workgroup));
+  };
+  const int64_t at =
+      ctx.kernel.getSchedule()->getAs<DictionaryAttr>("held").getAs<IntegerAttr>("at").getInt();
+  Value shared = b.create<gpu::DynamicSharedMemoryOp>(site.loc, in(b.getI8Type()));
+  const int64_t bytes = *denseBytesOf(type);
+  return b.create<memref::ViewOp>(site.loc, in(type.getElementType()), shared, x.constant(at),
+                                  x.constant(bytes / scalarBytes(type.getElementType())));
 }
 
 static void addTensorArgument(const GpuSite &site, Value tensor, NamedTensorType type,
                               const std::string &name, int64_t number, int64_t outsideBatch) {
   auto [ctx, b, x, s] = site.parts();
   GpuBuffer buffer;
-  buffer.memory =
-      addArgument(site, memoryOf(type.getElementType()), name, ArgumentSource::data, number);
+  const bool isHeld = llvm::is_contained(ctx.launch.held, number);
+  buffer.memory = isHeld ? heldMemory(site, type)
+                         : addArgument(site, memoryOf(type.getElementType()), name,
+                                       ArgumentSource::data, number);
+  buffer.alignment = isHeld ? heldAlign : 0;
+  buffer.isStoredOver = isHeld && ctx.launch.held.back() >= inputsOf(ctx.kernel);
   buffer.strides.resize(type.getRank());
   SmallVector<Value> extents(type.getRank());
   std::optional<int64_t> stride = 1; // of the dense layout
@@ -75,7 +101,8 @@ static void addTensorArgument(const GpuSite &site, Value tensor, NamedTensorType
                                  : addArgument(site, b.getIndexType(), name + "_" + a.name,
                                                ArgumentSource::extent, number, axis);
     // The outermost axes lie where the runtime says, see kernel.h.
-    const bool isKnown = stride && axis >= penstock::analysis::axesOfRuntime(type, outsideBatch);
+    const bool isKnown =
+        stride && (isHeld || axis >= penstock::analysis::axesOfRuntime(type, outsideBatch));
     buffer.strides[axis] = isKnown ? x.constant(*stride)
                                    : addArgument(site, b.getIndexType(), name + "_stride_" + a.name,
                                                  ArgumentSource::stride, number, axis);
@@ -118,6 +145,8 @@ void penstock::conversion::addArguments(const GpuSite &site) {
       ctx.outputOf.try_emplace(value, place);
   }
   ctx.scratch = addArgument(site, memoryOf(b.getI8Type()), "scratch", ArgumentSource::scratch);
+  if (ctx.kernel.getSchedule()->contains("part"))
+    ctx.part = addArgument(site, b.getIndexType(), "part", ArgumentSource::part);
 }
 
 void penstock::conversion::dropUnusedArguments(GpuContext &ctx) {

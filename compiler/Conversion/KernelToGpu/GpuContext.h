@@ -21,6 +21,7 @@ struct GpuBuffer {
   llvm::SmallVector<mlir::Value> origin = {}; ///< indices of the first element; empty or null: 0
   int64_t alignment = 0;                      ///< bytes, of the first element; 0: that of its type
   bool hasSlack = false;                      ///< bytes around it may be read (PST_DEVICE_SLACK)
+  bool isStoredOver = false;                  ///< other threads store over what is not this one's
   bool inRegisters = false;                   ///< of the thread: elements have no addresses
   int64_t before = 0;                         ///< elements before the first
 };
@@ -53,6 +54,7 @@ struct GpuContext {
   llvm::DenseMap<mlir::Operation *, int64_t> arms; ///< of choices and stacks that are decided here
   int64_t runs = 0;                                ///< of neighbours that are loaded together
   mlir::Value scratch;
+  mlir::Value part; ///< the one place along the output's first axis that is made; null: all are
   ScratchNeed scratchNeed;
   bool failedInside = false; ///< an op inside a region was refused
 };

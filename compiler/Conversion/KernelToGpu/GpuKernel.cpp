@@ -2,13 +2,16 @@
 //
 // The ops of a kernel, one after the other.
 #include "compiler/Conversion/KernelToGpu/GpuKernel.h"
+#include "compiler/Analysis/InPlace.h"
 #include "compiler/Conversion/KernelToGpu/GpuElements.h"
 #include "compiler/Conversion/KernelToGpu/GpuLoops.h"
 #include "compiler/Conversion/KernelToGpu/GpuScalars.h"
 #include "compiler/Conversion/KernelToGpu/GpuTiles.h"
 #include "compiler/Conversion/KernelToGpu/Whole/GpuWhole.h"
+#include "compiler/Dialect/ScheduleDialect.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "runtime/abi/kernel.h"
 
 using namespace mlir;
 using namespace penstock::pipe;
@@ -23,9 +26,49 @@ static LogicalResult repeat(const GpuSite &site, RepeatOp op);
 static LogicalResult check(const GpuSite &site, CheckOp op);
 static LogicalResult finish(const GpuSite &site, ReturnOp op);
 
+/// What is stored over what is read has to be so.
+static LogicalResult checkHeld(KernelOp kernel) {
+  const auto held = heldBy(kernel);
+  if (kernel.getSchedule()->contains("part")) {
+    Value output = kernel.getBody().front().getTerminator()->getOperand(0);
+    if (!output.getDefiningOp() ||
+        vectorOf(output)[0] != 1) // a thread makes a box of several places
+      return kernel.emitOpError("makes one place along an axis of which a thread makes several");
+  }
+  if (held.empty() || held.back() < inputsOf(kernel))
+    return success();
+  for (int64_t tensor : llvm::drop_end(held))
+    if (!penstock::analysis::isInPlace(kernel, tensor))
+      return kernel.emitOpError() << "holds input " << tensor
+                                  << " where its output is held, and does not store in place";
+  return success();
+}
+
+/// Held tensors lie behind what the kernel takes for itself, with some bytes around that may be
+/// read.
+static LogicalResult placeHeld(GpuContext &ctx) {
+  if (ctx.launch.held.empty())
+    return success();
+  KernelOp kernel = ctx.kernel;
+  auto at = kernel.getSchedule()->getAs<DictionaryAttr>("held").getAs<IntegerAttr>("at");
+  if (ctx.launch.shared.value_or(0) + PST_DEVICE_SLACK > at.getInt())
+    return kernel.emitOpError() << "holds a tensor at byte " << at.getInt() << ", and takes "
+                                << *ctx.launch.shared << " bytes of shared memory for itself";
+  auto &body = kernel.getBody().front();
+  const int64_t inputs = inputsOf(kernel), first = ctx.launch.held.front();
+  Value tensor = first < inputs
+                     ? Value(body.getArgument(static_cast<unsigned>(first)))
+                     : body.getTerminator()->getOperand(static_cast<unsigned>(first - inputs));
+  ctx.launch.heldAt = at.getInt();
+  ctx.launch.shared = at.getInt() + *denseBytesOf(typeOf(tensor)) + PST_DEVICE_SLACK;
+  return success();
+}
+
 LogicalResult penstock::conversion::emitGpuKernel(KernelOp kernel, func::FuncOp function,
                                                   int64_t &nextCheck) {
   if (failed(checkVectors(kernel)))
+    return failure();
+  if (failed(checkHeld(kernel)))
     return failure();
   const GpuWholeOps whole = GpuWholeOps::all();
   GpuContext context(kernel, function, nextCheck);
@@ -40,6 +83,8 @@ LogicalResult penstock::conversion::emitGpuKernel(KernelOp kernel, func::FuncOp 
   for (Operation &op : kernel.getBody().front())
     if (failed(statement(site, op)))
       return failure();
+  if (failed(placeHeld(ctx)))
+    return failure();
   dropUnusedArguments(ctx);
   setScratch(function, ctx.scratchNeed);
   setLaunch(function, ctx.launch);

@@ -102,6 +102,10 @@ static void fillBoxes(const GpuSite &site, Value tensor, const GpuBuffer &to, co
     Value count = part.count.empty() ? Value() : part.count[axis];
     if (count)
       first[axis] = part.low[axis];
+    if (axis == 0 && ctx.part && part.count.empty()) {
+      first[axis] = ctx.part;
+      continue;
+    }
     if ((counts[axis] > 1 && a.extent == counts[axis]) ||
         (count && IndexMath::constantOf(count) == 1))
       continue;

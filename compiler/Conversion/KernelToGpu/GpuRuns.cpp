@@ -53,8 +53,8 @@ SmallVector<Value> penstock::conversion::load(const GpuSite &site, const GpuBuff
   int64_t run = mayRun(type) && !buffer.inRegisters ? runLength(buffer.strides, counts) : 1;
   const int64_t bytes = run * scalarBytes(type), alignment = alignmentOf(site, buffer, at);
   const bool isWhole = bytes % 4 == 0 && alignment >= 4;
-  if (!isWhole && !buffer.hasSlack && scalarBytes(type) < 4)
-    run = 1;
+  if (!isWhole && (!buffer.hasSlack || buffer.isStoredOver) && scalarBytes(type) < 4)
+    run = 1; // words around would be read
   SmallVector<Value> values;
   Value first;
   forEachPlace(counts, [&](ArrayRef<int64_t> place) {

@@ -205,7 +205,8 @@ static void overStrips(const GpuSite &site, const Strips &strips, ArrayRef<int64
   SmallVector<int64_t> axes;
   for (int64_t axis = 0; axis < type.getRank(); ++axis) {
     const Axis &a = type.getAxes()[axis];
-    if (axis != strips.along && counts[axis] > 1 && a.extent == counts[axis])
+    if ((axis == 0 && ctx.part) ||
+        (axis != strips.along && counts[axis] > 1 && a.extent == counts[axis]))
       continue;
     axes.push_back(axis);
     names.push_back(a.name);
@@ -216,6 +217,8 @@ static void overStrips(const GpuSite &site, const Strips &strips, ArrayRef<int64
   const IndexMath &math = x;
   nest(site, names, extents, "threads", [&](GpuIndices numbers) {
     SmallVector<Value> at(type.getRank(), math.constant(0));
+    if (ctx.part)
+      at[0] = ctx.part;
     for (auto [axis, number] : llvm::zip(axes, numbers))
       at[axis] = axis == strips.along ? number : math.mul(number, math.constant(counts[axis]));
     body(std::move(at));

@@ -47,7 +47,8 @@ uint8_t *firstOfSteps(const Records &joined, size_t each) {
     const auto *sample = reinterpret_cast<const pst_joined_sample *>(record);
     const auto *steps = reinterpret_cast<const pst_joined_step *>(sample + 1);
     for (uint32_t i = 0; i < sample->steps; ++i)
-      first = std::min(first, static_cast<uint8_t *>(const_cast<void *>(steps[i].record)));
+      if (steps[i].body < PST_JOINED_LOAD) // those hand a picture over
+        first = std::min(first, static_cast<uint8_t *>(const_cast<void *>(steps[i].record)));
   }
   return first;
 }

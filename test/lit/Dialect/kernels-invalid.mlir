@@ -197,7 +197,7 @@ pipe.kernel @k "pixels" schedule {mapping = "grid", threads = 64 : i64, resident
 
 // -----
 
-// expected-error @below {{has a schedule with `lanes`; known are `level`, `streaming`, `reciprocals`, `row_tile`, `dense`, `together`, `mapping`, `threads`, `resident`, `tile`, `rows` and `copied`}}
+// expected-error @below {{has a schedule with `lanes`; known are `level`, `streaming`, `reciprocals`, `row_tile`, `dense`, `together`, `mapping`, `threads`, `resident`, `tile`, `rows`, `copied`, `held` and `part`}}
 pipe.kernel @k "pixels" schedule {lanes = 16 : i64} {
 ^bb0(%x: !pipe.tensor<u8[w=4]>):
   pipe.return %x : !pipe.tensor<u8[w=4]>
@@ -461,4 +461,62 @@ pipe.kernel @k "pixels" schedule {dense = array<i64: 2>, level = 3 : i64} {
 pipe.kernel @k "pixels" schedule {dense = 0 : i64, level = 3 : i64} {
 ^bb0(%x: !pipe.tensor<u8[h=2, w=40]>):
   pipe.return %x : !pipe.tensor<u8[h=2, w=40]>
+}
+
+// -----
+
+// kernel, C30.
+// expected-error @below {{has the schedule `held = {at = 8 : i64, tensors = array<i64: 0>}`; it has `at`, a multiple of 16, as i64, and `tensors` of known extents and a multiple of 16 bytes}}
+pipe.kernel @k "pixels" schedule {held = {at = 8 : i64, tensors = array<i64: 0>}, mapping = "grid", threads = 64 : i64} {
+^bb0(%x: !pipe.tensor<u8[w=16]>):
+  pipe.return %x : !pipe.tensor<u8[w=16]>
+}
+
+// -----
+
+// kernel, C30.
+// expected-error @below {{has the schedule `held = {at = 16 : i64, tensors = array<i64: 0>}`; it has}}
+pipe.kernel @k "pixels" schedule {held = {at = 16 : i64, tensors = array<i64: 0>}, mapping = "grid", threads = 64 : i64} {
+^bb0(%x: !pipe.tensor<u8[w=24]>):
+  pipe.return %x : !pipe.tensor<u8[w=24]>
+}
+
+// -----
+
+// kernel, C30.
+// expected-error @below {{has the schedule `held = {at = 16 : i64, tensors = array<i64: 2>}`; it has}}
+pipe.kernel @k "pixels" schedule {held = {at = 16 : i64, tensors = array<i64: 2>}, mapping = "grid", threads = 64 : i64} {
+^bb0(%x: !pipe.tensor<u8[w=16]>):
+  pipe.return %x : !pipe.tensor<u8[w=16]>
+}
+
+// -----
+
+// kernel, C30.
+// expected-error @below {{has a schedule with `held`, which needs a `mapping`}}
+pipe.kernel @k "pixels" schedule {held = {at = 16 : i64, tensors = array<i64: 0>}, level = 3 : i64} {
+^bb0(%x: !pipe.tensor<u8[w=16]>):
+  pipe.return %x : !pipe.tensor<u8[w=16]>
+}
+
+// -----
+
+// kernel, C31.
+// expected-error @below {{has a schedule with `part`, which needs the mapping "grid" and one output with axes}}
+pipe.kernel @k "pixels" schedule {mapping = "block", part, threads = 64 : i64} {
+^bb0(%x: !pipe.tensor<u8[w=16]>):
+  pipe.return %x : !pipe.tensor<u8[w=16]>
+}
+
+// -----
+
+// launch, C4.
+pipe.kernel @k "pixels" {
+^bb0(%x: !pipe.tensor<u8[w=4]>):
+  pipe.return %x : !pipe.tensor<u8[w=4]>
+}
+func.func @chain(%x: !pipe.tensor<u8[w=4]>) -> !pipe.tensor<u8[w=4]> {
+  // expected-error @below {{has a chain, and no group, or a negative one}}
+  %0 = pipe.launch @k (%x) scalars() {chain = 0 : i64} : (!pipe.tensor<u8[w=4]>) -> !pipe.tensor<u8[w=4]>
+  return %0 : !pipe.tensor<u8[w=4]>
 }

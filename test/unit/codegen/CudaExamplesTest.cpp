@@ -27,7 +27,7 @@ void expectTheBitsOfTheReference(const std::string &text, bool tiny = false) {
   ASSERT_FALSE(expected.samples[0].failure) << expected.samples[0].failure->message;
 
   mlir::PassManager passes(&imported.context);
-  pipelines::buildOptPipeline(passes, pipelines::PassSelection::ofDevice());
+  pipelines::buildOptPipeline(passes, pipelines::PassSelection::ofDevice({"sm_90"}));
   pipelines::buildKernelsPipeline(passes, {});
   ASSERT_TRUE(mlir::succeeded(passes.run(*imported.result.module)));
   const differential::CudaKernels kernels(*imported.result.module, tiny);

@@ -4,6 +4,7 @@
 #include "codegen/plan/SharedPlaces.h"
 
 #include <gtest/gtest.h>
+#include <set>
 
 namespace penstock::test {
 
@@ -104,6 +105,56 @@ TEST(SharedPlaces, WhatPeersOrLaterStagesReadHasItsOwn) {
   EXPECT_EQ(d.place(c), -1);
   EXPECT_GE(d.place(a), 0);
   EXPECT_EQ(d.place(a), d.place(e));
+}
+
+// Chains of a launch run at the same time: each shares within itself, and with what the others have
+// left only behind the launch.
+TEST(SharedPlaces, ChainsShareWithinThemselves) {
+  Draft d;
+  d.plan.joins.push_back(std::make_unique<plan::JoinT>());
+  d.plan.joins[0]->chains = 2;
+  const int in = d.buffer(BufferKind::field, 100), out = d.buffer(BufferKind::output, 100);
+  std::vector<std::vector<int>> chains;
+  for (int chain = 0; chain < 2; ++chain) {
+    auto &made = chains.emplace_back(std::vector<int>{in});
+    for (int i = 0; i < 4; ++i) {
+      made.push_back(d.temporary());
+      plan::StepT &step = d.step({made[made.size() - 2]}, made.back());
+      step.join = 0;
+      step.chain = chain;
+    }
+  }
+  const int behind = d.temporary();
+  d.step({chains[0].back(), chains[1].back()}, behind);
+  d.step({behind}, out);
+  codegen::shareMemory(d.plan);
+  std::vector<std::set<int>> places;
+  for (const auto &made : chains) {
+    EXPECT_EQ(d.place(made[1]), d.place(made[3]));
+    EXPECT_NE(d.place(made[1]), d.place(made[2]));
+    places.push_back({d.place(made[1]), d.place(made[2]), d.place(made[4])});
+  }
+  for (int place : places[0])
+    EXPECT_EQ(places[1].count(place), 0u);
+  EXPECT_EQ(places[0].count(d.place(behind)) + places[1].count(d.place(behind)), 1u);
+}
+
+// What a chain reads of before the launch is there while others run, however early it is read.
+TEST(SharedPlaces, WhatAChainReadsLivesAsLongAsTheLaunch) {
+  Draft d;
+  d.plan.joins.push_back(std::make_unique<plan::JoinT>());
+  d.plan.joins[0]->chains = 2;
+  const int in = d.buffer(BufferKind::field, 100), out = d.buffer(BufferKind::output, 100);
+  const int before = d.temporary(), first = d.temporary(), second = d.temporary();
+  d.step({in}, before);
+  for (auto [chain, made] : {std::pair(0, first), std::pair(1, second)}) {
+    plan::StepT &step = d.step({chain == 0 ? before : in}, made);
+    step.join = 0;
+    step.chain = chain;
+  }
+  d.step({first, second}, out);
+  codegen::shareMemory(d.plan);
+  EXPECT_EQ(d.bytes(), 3 * 400);
 }
 
 TEST(SharedPlaces, AnImageIsReusedOnceItIsRead) {

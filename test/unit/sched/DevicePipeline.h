@@ -30,8 +30,10 @@ public:
     for (const auto &step : plan.steps)
       if (step->join >= 0) {
         Joined &all = joined[plan.joins[size_t(step->join)]->name];
+        const plan::JoinT &join = *plan.joins[size_t(step->join)];
         all.bodies[step->body] = plan.kernels[size_t(step->kernel)]->name;
-        ++all.steps;
+        all.isChained = join.chains > 0;
+        all.steps = all.isChained ? join.room : all.steps + 1;
       }
   }
   bool has(const std::string &kernel) const override {
@@ -49,13 +51,14 @@ public:
 private:
   struct Joined {
     std::map<uint32_t, std::string> bodies;
-    size_t steps = 0;
+    size_t steps = 0; ///< that a record has room for
+    bool isChained = false;
   };
 
-  /// Runs a sample's steps, the last first up to each barrier of its blocks. Returns a fault, or
-  /// "".
+  /// Runs a sample's steps, the last first up to each barrier of its blocks; those of a chain one
+  /// after the other. Returns a fault, or "".
   std::string run(const FakeLaunch &launch, const Joined &all) {
-    if (launch.blocks > PST_MAX_JOINED_BLOCKS)
+    if (launch.blocks > (all.isChained ? 1 : PST_MAX_JOINED_BLOCKS))
       return "a sample has too many blocks that wait for each other";
     const auto *at = static_cast<const uint8_t *>(launch.records);
     for (unsigned number = 0; number < launch.count; ++number) {
@@ -65,7 +68,7 @@ private:
       if (sample.arrived || sample.steps == 0 || sample.steps > all.steps)
         return "a sample is told nothing that it can do";
       for (uint32_t first = 0, end; first < sample.steps; first = end) {
-        for (end = first + 1; end < sample.steps && !steps[end].barrier;)
+        for (end = first + 1; end < sample.steps && !steps[end].barrier && !all.isChained;)
           ++end;
         for (uint32_t step = end; step-- > first;) {
           const auto *record = static_cast<const int64_t *>(steps[step].record);
@@ -201,6 +204,17 @@ struct DevicePipeline {
         step.body = uint16_t(bodies++);
       }
     }
+  }
+
+  /// What is joined is one chain.
+  void chainSteps() {
+    for (const auto &step : pipeline.plan.steps)
+      if (step->join >= 0) {
+        plan::JoinT &all = *pipeline.plan.joins[size_t(step->join)];
+        all.chains = 1;
+        all.room += 3;
+        step->chain = 0;
+      }
   }
 
   FakeDriver::Options driver(uint64_t seed) const {

@@ -38,6 +38,8 @@ void expectTheHostsSamples(const Pipeline &pipeline, const SessionOptions &optio
   const std::vector<BadSample> bad = (*host)->badSamples();
   for (int seed = 0; seed < 2 * seeds; ++seed) {
     DevicePipeline onDevice(pipeline, first, seed >= seeds, seed % 2);
+    if (seed % 4 == 3)
+      onDevice.chainSteps();
     if (planes)
       onDevice.crossAsPlanes(planes);
     FakeDriver driver(onDevice.driver(uint64_t(seed)));
@@ -357,6 +359,42 @@ TEST(DeviceStage, APlanJoinsNoStepsThatCannotBeOneLaunch) {
   };
   for (const Fault &fault : faults) {
     DevicePipeline device(chainedPipeline(), 0, false, true);
+    ASSERT_TRUE(Plan::make(device.pipeline.plan));
+    fault.make(device.pipeline.plan);
+    auto plan = Plan::make(device.pipeline.plan);
+    ASSERT_FALSE(plan) << fault.finding;
+    EXPECT_EQ(plan.error().message, std::string("damaged plan: ") + fault.finding);
+  }
+}
+
+TEST(DeviceStage, APlanHasNoChainsThatCannotBe) {
+  struct Fault {
+    const char *finding;
+    void (*make)(plan::PlanT &);
+  };
+  static const auto kernelOf = [](plan::PlanT &p, size_t step) -> plan::DeviceKernelT & {
+    return *p.kernels[size_t(p.steps[step]->kernel)]->device;
+  };
+  const Fault faults[] = {
+      {"join 0 has 2000 chains of 30 steps", [](auto &p) { p.joins[0]->chains = 2000; }},
+      {"join 0 has 1 chains of 0 steps", [](auto &p) { p.joins[0]->room = 0; }},
+      {"join 0 has room for 26 steps of a chain that has 10",
+       [](auto &p) { p.joins[0]->room = 26; }},
+      {"step 2 is of no chain, or of several", [](auto &p) { p.steps[2]->chain = -1; }},
+      {"step 2 is of no chain, or of several", [](auto &p) { p.steps[2]->parts = 1; }},
+      {"step 2 is of chain 1 and has 0 parts, of 1 chains", [](auto &p) { p.steps[2]->chain = 1; }},
+      {"step 2 is of chain -1 and has 2 parts, of 1 chains",
+       [](auto &p) { p.steps[2]->chain = -1, p.steps[2]->parts = 2; }},
+      {"step 0 is of no chain, or of several",
+       [](auto &p) { p.joins[0]->chains = p.joins[0]->room = 0; }},
+      {"step 2 holds buffer 2, which is no picture of known size",
+       [](auto &p) { kernelOf(p, 2).held = {0}; }},
+      {"step 2 holds tensors in no order", [](auto &p) { kernelOf(p, 2).held = {1, 0}; }},
+      {"step 2 holds what is not its only output", [](auto &p) { kernelOf(p, 2).held = {2}; }},
+  };
+  for (const Fault &fault : faults) {
+    DevicePipeline device(chainedPipeline(), 0, false, true);
+    device.chainSteps();
     ASSERT_TRUE(Plan::make(device.pipeline.plan));
     fault.make(device.pipeline.plan);
     auto plan = Plan::make(device.pipeline.plan);

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Pictures that stay in a block's shared memory: docs/rationale/cuda-code.md, "Pictures are held".
+//
+// Launches of a group that read what others of it make are a chain, such as all that one view of a
+// sample goes through. A chain is one block's, of as many threads as a block may have. Kernels that
+// store over the picture they read do so in shared memory, and so do those that only read it; what
+// is read or stored elsewhere lies where it did. When a picture is brought there or away, the
+// runtime says, for it knows what a sample takes of a chain.
+#include "compiler/Analysis/InPlace.h"
+#include "compiler/Dialect/ScheduleDialect.h"
+#include "compiler/Schedules/LaunchChains.h"
+#include "compiler/Schedules/Passes.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+#include <map>
+
+namespace penstock::schedules {
+#define GEN_PASS_DEF_HOLDPICTURES
+#include "compiler/Schedules/Passes.h.inc"
+} // namespace penstock::schedules
+
+using namespace mlir;
+using namespace penstock;
+using namespace penstock::pipe;
+using namespace penstock::schedules;
+
+/// Of a block: threads that are at hand for all kernels, and shared memory that they may take for
+/// themselves. Words around elements may be read, as those of inputs (PST_DEVICE_SLACK).
+static constexpr int64_t threadsOfBlock = 1024, ownBytes = 48 << 10, slack = 64, reserved = 1024;
+/// Smaller tensors gain nothing.
+static constexpr int64_t smallest = 4096;
+/// More blocks of a sample have too little to do each.
+static constexpr size_t mostChains = 64;
+/// Where pictures lie.
+static constexpr int64_t place = ownBytes + slack;
+
+namespace {
+
+/// Launches that are joined, and what their kernels hold.
+class Group {
+public:
+  Group(ArrayRef<LaunchOp> launches, const SymbolTable &symbols, int64_t room)
+      : launches(launches), chains(launches, symbols), room(room) {}
+
+  /// Finds out what is held; false where pictures are better left where they are.
+  bool find();
+  /// Gives each launch its chain, and a kernel that holds pictures.
+  void apply(SymbolTable &symbols);
+  size_t countOfChains() const { return chains.count(); }
+
+private:
+  using Held = SmallVector<int64_t>; ///< tensors of the kernel
+
+  bool isPicture(Value tensor) const;
+  Held heldBy(size_t number);
+  Held heldByParts(size_t number) const;
+
+  SmallVector<LaunchOp> launches;
+  LaunchChains chains;
+  int64_t room;
+  SmallVector<Held> held; ///< by launch
+};
+
+/// Whether a block has room for it, and it lies dense: kernels make it, or it is a row's.
+bool Group::isPicture(Value tensor) const {
+  const auto bytes = denseBytesOf(tensorOf(tensor));
+  if (!bytes || *bytes < smallest || *bytes % 16 != 0 || place + *bytes + slack + reserved > room)
+    return false;
+  llvm::SetVector<Value> reached;
+  reached.insert(tensor);
+  for (size_t next = 0; next < reached.size(); ++next) {
+    Operation *op = reached[next].getDefiningOp();
+    if (auto chosen = llvm::dyn_cast_if_present<SwitchOp>(op))
+      reached.insert(chosen.getInputs().begin(), chosen.getInputs().end());
+    else if (!llvm::isa_and_present<LaunchOp, FieldOp>(op)) // no region of a picture, say
+      return false;
+    if (llvm::any_of(reached[next].getUsers(), llvm::IsaPred<OutputOp>))
+      return false;
+  }
+  return true;
+}
+
+/// A picture of each part; the runtime finds it by its place among them.
+Group::Held Group::heldByParts(size_t number) const {
+  LaunchOp launch = launches[number];
+  auto tensorAt = [&](int64_t argument) {
+    return launch.getTensors()[static_cast<size_t>(argument)];
+  };
+  Held result;
+  for (Value value : partsOf(chains.kernelOf(number)).getInputs()) {
+    const auto arguments = argumentsBehind(value);
+    const auto picture =
+        llvm::find_if(arguments, [&](int64_t argument) { return isPicture(tensorAt(argument)); });
+    const bool isLike =
+        picture != arguments.end() &&
+        (result.empty() || (tensorAt(*picture).getType() == tensorAt(result.front()).getType() &&
+                            *picture > result.back()));
+    if (!isLike)
+      return {};
+    result.push_back(*picture);
+  }
+  return result;
+}
+
+/// The first picture that a kernel reads lies in shared memory, and what it makes of that in place;
+/// of a kernel that reads none, what it makes.
+Group::Held Group::heldBy(size_t number) {
+  LaunchOp launch = launches[number];
+  KernelOp kernel = chains.kernelOf(number);
+  if (chains.isOfParts(launch))
+    return heldByParts(number);
+  const int64_t output = inputsOf(kernel);
+  for (auto [input, tensor] : llvm::enumerate(launch.getTensors())) {
+    if (!isPicture(tensor))
+      continue;
+    Held result{static_cast<int64_t>(input)};
+    if (analysis::isInPlace(kernel, static_cast<int64_t>(input)) && chains.keeps(launch))
+      result.push_back(output);
+    return result;
+  }
+  const bool isBlock =
+      kernel.getSchedule()->get("mapping") == StringAttr::get(kernel.getContext(), "block");
+  if (!isBlock && launch->getNumResults() == 1 && isPicture(launch.getResult(0)) &&
+      chains.keeps(launch))
+    return {output};
+  return {};
+}
+
+bool Group::find() {
+  for (size_t number = 0; number < launches.size(); ++number) {
+    KernelOp kernel = chains.kernelOf(number);
+    // Of several checks the first one's message is wanted.
+    if (!kernel.getSchedule() ||
+        kernel.walk([](CheckOp) { return WalkResult::interrupt(); }).wasInterrupted())
+      return false;
+  }
+  if (!chains.find() || chains.count() > mostChains)
+    return false;
+  bool gains = false;
+  for (size_t number = 0; number < launches.size(); ++number) {
+    held.push_back(heldBy(number));
+    gains |= !held.back().empty() && held.back().back() == inputsOf(chains.kernelOf(number));
+  }
+  return gains;
+}
+
+/// The schedule of a kernel that holds pictures.
+static DictionaryAttr heldSchedule(KernelOp kernel, ArrayRef<int64_t> tensors, bool isPart) {
+  Builder b(kernel.getContext());
+  NamedAttrList schedule(*kernel.getSchedule());
+  schedule.set("threads", b.getI64IntegerAttr(threadsOfBlock));
+  schedule.erase("resident"); // there is room for no other block
+  if (isPart)
+    schedule.set("part", b.getUnitAttr());
+  if (!tensors.empty())
+    schedule.set("held",
+                 b.getDictionaryAttr({b.getNamedAttr("at", b.getI64IntegerAttr(place)),
+                                      b.getNamedAttr("tensors", b.getDenseI64ArrayAttr(tensors))}));
+  if (auto copied = llvm::dyn_cast_or_null<DictionaryAttr>(schedule.get("copied"))) {
+    auto inputs = llvm::to_vector(copied.getAs<DenseI64ArrayAttr>("inputs").asArrayRef());
+    llvm::erase_if(inputs, [&](int64_t input) { return llvm::is_contained(tensors, input); });
+    NamedAttrList fewer(copied);
+    fewer.set("inputs", b.getDenseI64ArrayAttr(inputs));
+    if (inputs.empty())
+      schedule.erase("copied");
+    else
+      schedule.set("copied", fewer.getDictionary(b.getContext()));
+  }
+  return schedule.getDictionary(b.getContext());
+}
+
+void Group::apply(SymbolTable &symbols) {
+  llvm::MapVector<std::pair<Operation *, int>, KernelOp> made; // 1: it stores in place
+  for (auto [number, launch] : llvm::enumerate(launches)) {
+    KernelOp kernel = chains.kernelOf(number);
+    const bool isPart = chains.isOfParts(launch);
+    const bool stores = !held[number].empty() && held[number].back() == inputsOf(kernel);
+    KernelOp &own = made[{kernel, stores ? 1 : 0}];
+    if (!own) {
+      own = kernel.clone();
+      own.setScheduleAttr(heldSchedule(kernel, held[number], isPart));
+      symbols.insert(own, std::next(kernel->getIterator()));
+    }
+    launch.setKernel(own.getSymName());
+    if (!isPart)
+      launch.setChain(static_cast<uint64_t>(chains.numberOf(launch)));
+  }
+  llvm::DenseSet<Operation *> erased;
+  for (auto &[from, own] : made) {
+    Operation *kernel = from.first;
+    if (erased.contains(kernel) || !SymbolTable::symbolKnownUseEmpty(kernel, symbols.getOp()))
+      continue;
+    const StringAttr name = llvm::cast<KernelOp>(kernel).getSymNameAttr();
+    symbols.erase(kernel);
+    erased.insert(kernel);
+    (void)symbols.rename(own, name);
+  }
+}
+
+struct HoldPicturesPass : penstock::schedules::impl::HoldPicturesBase<HoldPicturesPass> {
+  using HoldPicturesBase::HoldPicturesBase;
+  void runOnOperation() override {
+    SymbolTable symbols(getOperation());
+    for (PipelineOp pipeline : getOperation().getOps<PipelineOp>()) {
+      std::map<int64_t, SmallVector<LaunchOp>> groups;
+      pipeline.walk([&](LaunchOp launch) {
+        if (launch.getGroup())
+          groups[static_cast<int64_t>(*launch.getGroup())].push_back(launch);
+      });
+      for (auto at = groups.begin(); at != groups.end(); ++at) {
+        auto next = std::next(at);
+        // With what only the next group reads, such as the crops.
+        if (next != groups.end() && feeds(at->second, next->second)) {
+          SmallVector<LaunchOp> both(at->second);
+          llvm::append_range(both, next->second);
+          if (hold(pipeline, both, symbols)) {
+            for (LaunchOp launch : at->second)
+              launch.setGroup(next->first);
+            at = next;
+            continue;
+          }
+        }
+        hold(pipeline, at->second, symbols);
+      }
+    }
+  }
+
+private:
+  /// Whether launches of `next` are all that reads what those of `group` make.
+  static bool feeds(ArrayRef<LaunchOp> group, ArrayRef<LaunchOp> next) {
+    llvm::DenseSet<Operation *> members(group.begin(), group.end());
+    members.insert(next.begin(), next.end());
+    llvm::SetVector<Value> reached;
+    for (LaunchOp launch : group)
+      reached.insert(launch->result_begin(), launch->result_end());
+    for (size_t i = 0; i < reached.size(); ++i)
+      for (Operation *user : reached[i].getUsers())
+        if (auto chosen = llvm::dyn_cast<SwitchOp>(user))
+          reached.insert(chosen.getResult());
+        else if (!members.contains(user))
+          return false;
+    return true;
+  }
+
+  bool hold(PipelineOp pipeline, ArrayRef<LaunchOp> launches, SymbolTable &symbols) {
+    if (llvm::any_of(launches,
+                     [](LaunchOp launch) { return LaunchOp(launch).getChain().has_value(); }))
+      return false; // they keep it
+    Group group(launches, symbols, room);
+    if (!group.find())
+      return false;
+    group.apply(symbols);
+    const size_t chains = group.countOfChains();
+    addRemark(pipeline, "hold-pictures",
+              "of " + std::to_string(launches.size()) + " kernels on the GPU, " +
+                  (chains == 1 ? std::string("a sample's go")
+                               : std::to_string(chains) + " chains of a sample go") +
+                  " through a block's shared memory, and not through the GPU's");
+    return true;
+  }
+};
+
+} // namespace

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Random recipes of pictures on the simulated GPU, whose launches are joined and whose pictures stay in a block's shared memory
+where they can: every sample is what the CPU makes, and no thread reads what another one of its block writes.
+
+A few, chosen by the commit; PENSTOCK_HELD says how many, PENSTOCK_HELD_SEED from where. A recipe has one to three views, arms that
+read a picture as it was before others, sizes whose rows are no words, outputs of each view or of all of them.
+"""
+import os
+import random
+import subprocess
+import sys
+
+from support import ROOT, ToolTest, in_turn, main
+
+FAKES = None
+COUNT = int(os.environ.get("PENSTOCK_HELD", 4))
+#: Of height and width; the last one has rows that are no words of 16 bytes.
+SIZES = (48, 64, 80, 45)
+#: Those before `others` go in place, or read all of a picture; the others are read anywhere, or make another one.
+STEPS = ("invert", "solarize(128)", "posterize(3)", "grayscale", "brightness(1.3)", "saturation(0.4)", "hue(0.1)", "contrast(1.6)",
+         "autocontrast", "equalize", "color_jitter(0.4, 0.4, 0.4, 0.1)")
+OTHERS = ("sharpness(1.7)", "gaussian_blur(3, 0.8)", "flip(w)", "flip(h)", "rotate(9deg)", "shift(3, -2)", "smooth")
+
+
+class Held(ToolTest):
+    def environment(self):
+        return {**super().environment(), "LD_LIBRARY_PATH": FAKES, "PENSTOCK_NVRTC": os.path.join(FAKES, "libnvrtc.so"),
+                "PENSTOCK_FAKE_GPU": self.behaviour, "PENSTOCK_SHIM_CACHE": self.shared_cache}
+
+    def setUp(self):
+        super().setUp()
+        self.behaviour = ""
+
+    def step(self, r):
+        return r.choice(STEPS if r.random() < 0.75 else OTHERS)
+
+    def chain(self, r, name, source):
+        """Lines that make the picture `name` of `source`."""
+        lines, picture = [], source
+        for number in range(r.randint(2, 5)):
+            kind = r.random()
+            if kind < 0.35:
+                arms = ", ".join(f"1 => {self.step(r)}" for _ in range(r.randint(2, 3)))
+                made = f"{picture} |> choose {{ {arms} }}"
+            elif kind < 0.75:
+                made = f"{picture} |> {self.step(r)} if chance(0.6)"
+            elif kind < 0.9 and picture != source:  # what was, is read once more
+                made = f"map (a in {picture}, b in {source}) {{ u8((int(a) + int(b)) / 2) }}"
+            else:
+                made = f"{picture} |> {self.step(r)}"
+            lines.append(f"  let {name}{number} = {made}")
+            picture = f"{name}{number}"
+        return lines, picture
+
+    def recipe(self, r):
+        size = r.choice(SIZES)
+        lines = [f"  for row in synthetic(6, x = u8[h = {size}, w = {size}, c = rgb])"]
+        views = r.randint(1, 3)
+        crop = r.random() < 0.5
+        start = f"row.x |> random_resized_crop({size})" if crop else "row.x"
+        if views > 1 and r.random() < 0.6:
+            inner, last = self.chain(r, "p", "q")
+            lines.append(f"  let views = each (v in 0 .. {views}) {{")
+            lines += [f"    let q = {start}"] + ["  " + line for line in inner] + [f"    return {last}", "  }"]
+            # Each part of one output, or all of them together.
+            outputs = [f"    output views: {{}} = views{{}}"]
+            axes = "v, n"
+        else:
+            outputs, axes = [], "n"
+            for view in range(views):
+                lines.append(f"  let q{view} = {start}")
+                inner, last = self.chain(r, f"p{view}_", f"q{view}")
+                lines += inner
+                outputs.append(f"    output o{view}: {{}} = {last}{{}}")
+        lines.append("  batch 3 {")
+        for output in outputs:
+            if r.random() < 0.6:
+                lines.append(output.format(f"f16[{axes}, c, h, w]", " |> normalize(imagenet)"))
+            else:
+                lines.append(output.format(f"u8[{axes}, h, w, c]", ""))
+        if r.random() < 0.3:
+            of = "views" if axes == "v, n" else last
+            lines.append(f"    output light: f32[{axes}] = sum(f32({of}) over [h, w, c])")
+        return "pipe 1\nuse vision\npipeline recipe() {\n" + "\n".join(lines + ["  }"]) + "\n}\n"
+
+    def hashes(self, path, *options):
+        found = os.path.join(self.folder, "hashes")
+        if os.path.exists(found):
+            os.remove(found)
+        done = subprocess.run([self.tool, "run", path, "--hashes", found, *options], capture_output=True, text=True, env=self.environment(),
+                              timeout=300)
+        if done.returncode != 0 or "simulated GPU" in done.stderr:
+            return "\n".join(line for line in done.stderr.splitlines() if "error" in line or "simulated" in line) or done.stderr[-500:]
+        with open(found) as file:
+            return file.read()
+
+    def test_recipes_are_what_the_cpu_makes(self):
+        first = int(os.environ.get("PENSTOCK_HELD_SEED") or int(subprocess.run(
+            ["git", "-C", ROOT, "rev-parse", "HEAD"], capture_output=True, text=True).stdout[:6] or "7", 16))
+        holding = 0
+        for number in range(COUNT):
+            r = random.Random(f"held {first + number}")
+            text = self.recipe(r)
+            path = os.path.join(self.folder, "recipe.pipe")
+            with open(path, "w") as file:
+                file.write(text)
+            with self.subTest(seed=first + number):
+                expected = self.hashes(path)
+                self.assertEqual(len(expected.splitlines()), 6, f"{text}\n{expected}")
+                self.behaviour = f"seed={number} watch=1"
+                self.assertEqual(self.hashes(path, "--gpu", "sm_90"), expected, f"seed {first + number}\n{text}")
+                schedule = self.run_tool("compile", path, "--gpu", "sm_90", "--emit", "schedule").stdout
+                holding += "held = " in schedule
+        self.assertGreaterEqual(holding * 2, COUNT, "half of the recipes hold no picture")
+
+
+if __name__ == "__main__":
+    FAKES = sys.argv.pop(2)
+    main()
