@@ -139,8 +139,25 @@ public:
 private:
   static bool isTensor(Value value) { return llvm::isa<NamedTensorType>(value.getType()); }
 
+  /// What the arms of a choice give, for one of its results.
+  static SmallVector<Value> yieldsOf(ChooseOp choose, unsigned number) {
+    SmallVector<Value> yields;
+    for (Region &arm : choose.getArms())
+      yields.push_back(arm.front().getTerminator()->getOperand(number));
+    return yields;
+  }
+
   /// False where elements are read in an order that nobody can tell.
   bool noteDependence(Operation &op) {
+    if (auto choose = llvm::dyn_cast<ChooseOp>(op); choose && op.getNumResults() == 1) {
+      for (Region &arm : choose.getArms())
+        for (Operation &inner : arm.front().without_terminator())
+          if (!noteDependence(inner) || isStored(&inner))
+            return false;
+      if (llvm::any_of(yieldsOf(choose, 0), [&](Value value) { return dependent.contains(value); }))
+        dependent.insert(choose.getResult(0));
+      return true;
+    }
     bool reads =
         llvm::any_of(op.getOperands(), [&](Value value) { return dependent.contains(value); });
     bool isTold = true;
@@ -167,6 +184,8 @@ private:
     if (found == needed.end())
       return true;                      // nothing reads it, or nothing of it is stored
     const int64_t rows = found->second; // what operands need moves what is found
+    if (auto choose = llvm::dyn_cast<ChooseOp>(op))
+      return visitArms(choose, rows);
     for (Value operand : op.getOperands()) {
       if (!isTensor(operand) || !dependent.contains(operand))
         continue;
@@ -174,6 +193,8 @@ private:
       auto read = axisRead(&op, rows, operand, isSame);
       if (!read || !need(operand, *read))
         return false;
+      if (!isSame && llvm::isa<ChooseOp>(op.getParentOp()))
+        return false; // rows of one arm and of another may be far apart
       const Moved before = moved.lookup(op.getResult(0));
       const Moved by = isSame ? before : windowed(op, rows, before);
       Moved &all = moved[operand];
@@ -181,6 +202,26 @@ private:
              std::max(all.high, by.high)};
       regions.steps.push_back({&op, rows, operand, *read});
     }
+    return true;
+  }
+
+  /// Any arm may be the one that is taken.
+  bool visitArms(ChooseOp choose, int64_t rows) {
+    const Moved own = moved.lookup(choose.getResult(0));
+    for (Value value : yieldsOf(choose, 0)) {
+      if (!dependent.contains(value))
+        continue;
+      if (!need(value, rows))
+        return false;
+      Moved &all = moved[value];
+      all = {all.isMoved || own.isMoved, all.isKnown && own.isKnown, std::min(all.low, own.low),
+             std::max(all.high, own.high)};
+      regions.steps.push_back({choose, rows, value, rows});
+    }
+    for (Region &arm : choose.getArms())
+      for (Operation &inner : llvm::reverse(arm.front().without_terminator()))
+        if (!visit(inner))
+          return false;
     return true;
   }
 

@@ -27,6 +27,18 @@ static bool isStored(Operation *op) {
   return op->getAttr("schedule") == StringAttr::get(op->getContext(), "scratch");
 }
 
+/// Returns whether all that arms of a choice compute is computed where it is read.
+static bool isInlined(ChooseOp choose) {
+  const auto other = choose->walk([&](Operation *op) {
+    const bool isTensor = op != choose && llvm::any_of(op->getResultTypes(), [](Type type) {
+                            return llvm::isa<NamedTensorType>(type);
+                          });
+    return isTensor && (isStored(op) || formOf(op) != KernelForm::inlined) ? WalkResult::interrupt()
+                                                                           : WalkResult::advance();
+  });
+  return choose->getNumResults() == 1 && !other.wasInterrupted();
+}
+
 /// Returns whether the kernel only computes elements where they are read, and stores some.
 static bool storesElements(KernelOp kernel) {
   bool stores = false;
@@ -35,6 +47,8 @@ static bool storesElements(KernelOp kernel) {
                       [](Value value) { return llvm::isa<NamedTensorType>(value.getType()); }))
       continue;
     const bool isInline = op.getAttr("schedule") == StringAttr::get(op.getContext(), "inline");
+    if (auto choose = llvm::dyn_cast<ChooseOp>(op); choose && isInlined(choose))
+      continue;
     if (llvm::isa<ChooseOp, RepeatOp>(op) || (formOf(&op) != KernelForm::inlined && !isInline))
       return false;
     stores |= isStored(&op);

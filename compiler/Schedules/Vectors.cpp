@@ -23,6 +23,7 @@ namespace {
 struct Made {
   bool together = true;          ///< every op on the way makes several elements at once
   bool inWords = true;           ///< views read rows that are loaded in words, wherever they begin
+  bool isChosen = false;         ///< arms of a choice make it
   int64_t operations = 1;        ///< of an element
   llvm::StringSet<> resampled;   ///< axes whose elements have weights of their own
   llvm::StringSet<> interleaved; ///< short axes that are innermost in memory
@@ -52,7 +53,14 @@ static Made behind(Value value) {
         made.interleaved.insert(axes.back().name);
       continue;
     }
-    made.together &= llvm::isa<ViewOp, CastOp, MapOp, ResampleOp, ConstantOp>(op);
+    made.together &= llvm::isa<ViewOp, CastOp, MapOp, ResampleOp, ConstantOp, ChooseOp>(op);
+    if (auto choose = llvm::dyn_cast<ChooseOp>(op)) {
+      made.isChosen = true;
+      for (Region &arm : choose.getArms())
+        reached.insert(arm.front().getTerminator()->getOperand(
+            llvm::cast<OpResult>(reached[next]).getResultNumber()));
+      continue;
+    }
     if (auto view = llvm::dyn_cast<ViewOp>(op))
       made.inWords &= readsInWords(view);
     if (auto resample = llvm::dyn_cast<ResampleOp>(op)) {
@@ -71,7 +79,7 @@ static Made behind(Value value) {
 /// The box of elements that a thread makes of a value; null: one element.
 static DictionaryAttr boxOf(Value value) {
   Operation *op = value.getDefiningOp();
-  if (!op || op->hasAttr("vector") || formOf(op) != KernelForm::inlined)
+  if (!op || op->hasAttr("vector") || op->getNumResults() != 1 || formOf(op) != KernelForm::inlined)
     return {};
   NamedTensorType type = tensorOf(value);
   if (type.getRank() == 0)
@@ -121,7 +129,8 @@ static void chooseVector(Value value) {
 /// own: rows need no ends.
 static bool isOfWords(Value value) {
   DictionaryAttr box = boxOf(value);
-  if (!box || !behind(value).inWords)
+  const Made made = behind(value);
+  if (!box || !made.inWords || made.isChosen) // a strip decides for a row
     return false;
   NamedTensorType type = tensorOf(value);
   int64_t bytes = scalarBytes(type.getElementType());

@@ -99,6 +99,10 @@ PIPELINES = {
     output half: f32[n] = max(map (i in 0 .. 64, j in 0 .. 48) { row.x[h = i / 2, w = j / 2] } over [i, j])
     output merged: f32[n] = sum(merge(split, w, h) over [k, w])
   }""",
+    "tinted": """  for row in synthetic(12, image = u8[h = 40, w = 50, c = rgb]) order shuffled
+  let image = row.image |> random_resized_crop(24) |> brightness(0.7) if chance(0.5)
+    |> choose { 1 => invert, 1 => solarize(128), 1 => grayscale }
+  batch 4 { output image: f16[n, c, h, w] = image |> normalize(imagenet) }""",
     "sums": """  for row in synthetic(6, x = u8[h = 64, w = 64, c = rgb])
   let views = each (v in 0 .. 2) {
     let turned = row.x |> invert if chance(0.6)
