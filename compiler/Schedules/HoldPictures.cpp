@@ -11,9 +11,9 @@
 #include "compiler/Dialect/ScheduleDialect.h"
 #include "compiler/Schedules/LaunchChains.h"
 #include "compiler/Schedules/Passes.h"
+#include "runtime/abi/kernel.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
-#include <map>
 
 namespace penstock::schedules {
 #define GEN_PASS_DEF_HOLDPICTURES
@@ -30,8 +30,10 @@ using namespace penstock::schedules;
 static constexpr int64_t threadsOfBlock = 1024, ownBytes = 48 << 10, slack = 64, reserved = 1024;
 /// Smaller tensors gain nothing.
 static constexpr int64_t smallest = 4096;
-/// More blocks of a sample have too little to do each.
-static constexpr size_t mostChains = 64;
+/// Fewer blocks have fewer threads than a sample has of a joined launch; more have too little to do
+/// each.
+static constexpr size_t fewestChains = PST_MAX_JOINED_BLOCKS * 256 / threadsOfBlock,
+                        mostChains = 64;
 /// Where pictures lie.
 static constexpr int64_t place = ownBytes + slack;
 
@@ -137,12 +139,13 @@ bool Group::find() {
   }
   if (!chains.find() || chains.count() > mostChains)
     return false;
-  bool gains = false;
+  llvm::SmallDenseSet<int64_t> gaining; // chains of which a picture stays
   for (size_t number = 0; number < launches.size(); ++number) {
     held.push_back(heldBy(number));
-    gains |= !held.back().empty() && held.back().back() == inputsOf(chains.kernelOf(number));
+    if (!held.back().empty() && held.back().back() == inputsOf(chains.kernelOf(number)))
+      gaining.insert(chains.numberOf(launches[number]));
   }
-  return gains;
+  return gaining.size() >= fewestChains;
 }
 
 /// The schedule of a kernel that holds pictures.
@@ -198,67 +201,139 @@ void Group::apply(SymbolTable &symbols) {
   }
 }
 
+/// Launches on the GPU that follow each other: those of a group, or one alone.
+struct Run {
+  std::optional<int64_t> group;
+  SmallVector<LaunchOp> launches;
+};
+
+SmallVector<Run> runsOf(PipelineOp pipeline, const SymbolTable &symbols) {
+  SmallVector<Run> runs;
+  pipeline.walk([&](LaunchOp launch) {
+    if (!isOfGpu(symbols.lookup<KernelOp>(launch.getKernel())))
+      return;
+    const auto group =
+        launch.getGroup() ? std::optional(static_cast<int64_t>(*launch.getGroup())) : std::nullopt;
+    if (runs.empty() || !group || runs.back().group != group)
+      runs.push_back({group, {}});
+    runs.back().launches.push_back(launch);
+  });
+  return runs;
+}
+
+/// Whether a launch that is alone may be of a group: it is of one sample.
+bool mayJoin(LaunchOp launch) {
+  llvm::SetVector<Value> reached;
+  reached.insert(launch.getTensors().begin(), launch.getTensors().end());
+  for (size_t next = 0; next < reached.size(); ++next) {
+    Operation *op = reached[next].getDefiningOp();
+    if (llvm::isa_and_present<PeerOp, PeersOp>(op))
+      return false;
+    if (auto chosen = llvm::dyn_cast_if_present<SwitchOp>(op))
+      reached.insert(chosen.getInputs().begin(), chosen.getInputs().end());
+  }
+  return !launch.getOnce();
+}
+
+/// Whether launches of `next` are all that reads what those of `run` make.
+bool feeds(const Run &run, const Run &next) {
+  llvm::DenseSet<Operation *> members(run.launches.begin(), run.launches.end());
+  members.insert(next.launches.begin(), next.launches.end());
+  llvm::SetVector<Value> reached;
+  for (LaunchOp launch : run.launches)
+    reached.insert(launch->result_begin(), launch->result_end());
+  for (size_t i = 0; i < reached.size(); ++i)
+    for (Operation *user : reached[i].getUsers())
+      if (auto chosen = llvm::dyn_cast<SwitchOp>(user))
+        reached.insert(chosen.getResult());
+      else if (!members.contains(user))
+        return false;
+  return true;
+}
+
+/// Has an op, and what it is made of, stand before another one of its block.
+void moveBefore(Operation *op, Operation *first) {
+  if (op->isBeforeInBlock(first))
+    return;
+  op->walk([&](Operation *inner) {
+    for (Value operand : inner->getOperands())
+      if (Operation *made = operand.getDefiningOp();
+          made && made != op && made->getBlock() == first->getBlock())
+        moveBefore(made, first);
+  });
+  op->moveBefore(first);
+}
+
 struct HoldPicturesPass : penstock::schedules::impl::HoldPicturesBase<HoldPicturesPass> {
   using HoldPicturesBase::HoldPicturesBase;
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
     for (PipelineOp pipeline : getOperation().getOps<PipelineOp>()) {
-      std::map<int64_t, SmallVector<LaunchOp>> groups;
-      pipeline.walk([&](LaunchOp launch) {
-        if (launch.getGroup())
-          groups[static_cast<int64_t>(*launch.getGroup())].push_back(launch);
-      });
-      for (auto at = groups.begin(); at != groups.end(); ++at) {
-        auto next = std::next(at);
+      const SmallVector<Run> runs = runsOf(pipeline, symbols);
+      for (const Run &run : runs)
+        if (run.group)
+          lastGroup = std::max(lastGroup, *run.group);
+      for (size_t i = 0; i < runs.size(); ++i) {
         // With what only the next group reads, such as the crops.
-        if (next != groups.end() && feeds(at->second, next->second)) {
-          SmallVector<LaunchOp> both(at->second);
-          llvm::append_range(both, next->second);
-          if (hold(pipeline, both, symbols)) {
-            for (LaunchOp launch : at->second)
-              launch.setGroup(next->first);
-            at = next;
-            continue;
-          }
-        }
-        hold(pipeline, at->second, symbols);
+        const bool isBoth = i + 1 < runs.size() && runs[i + 1].group &&
+                            (runs[i].group || mayJoin(runs[i].launches.front())) &&
+                            feeds(runs[i], runs[i + 1]);
+        SmallVector<LaunchOp> launches(runs[i].launches);
+        if (isBoth)
+          llvm::append_range(launches, runs[i + 1].launches);
+        if (isBoth && hold(pipeline, launches, runs[i + 1], symbols))
+          ++i;
+        else if (runs[i].group)
+          hold(pipeline, runs[i].launches, runs[i], symbols);
       }
     }
   }
 
 private:
-  /// Whether launches of `next` are all that reads what those of `group` make.
-  static bool feeds(ArrayRef<LaunchOp> group, ArrayRef<LaunchOp> next) {
-    llvm::DenseSet<Operation *> members(group.begin(), group.end());
-    members.insert(next.begin(), next.end());
-    llvm::SetVector<Value> reached;
-    for (LaunchOp launch : group)
-      reached.insert(launch->result_begin(), launch->result_end());
-    for (size_t i = 0; i < reached.size(); ++i)
-      for (Operation *user : reached[i].getUsers())
-        if (auto chosen = llvm::dyn_cast<SwitchOp>(user))
-          reached.insert(chosen.getResult());
-        else if (!members.contains(user))
-          return false;
-    return true;
-  }
-
-  bool hold(PipelineOp pipeline, ArrayRef<LaunchOp> launches, SymbolTable &symbols) {
+  /// Of launches that follow each other, the last of them those of `run`, whose group all get.
+  bool hold(PipelineOp pipeline, ArrayRef<LaunchOp> launches, const Run &run,
+            SymbolTable &symbols) {
     if (llvm::any_of(launches,
                      [](LaunchOp launch) { return LaunchOp(launch).getChain().has_value(); }))
       return false; // they keep it
-    Group group(launches, symbols, room);
-    if (!group.find())
+    const auto shared = LaunchChains(launches, symbols).sharedByParts();
+    SmallVector<LaunchOp> rest;
+    llvm::copy_if(launches, std::back_inserter(rest),
+                  [&](LaunchOp launch) { return !llvm::is_contained(shared, launch); });
+    Group group(rest, symbols, room);
+    if (rest.empty() || !group.find())
       return false;
     group.apply(symbols);
+    runBefore(shared, rest.front(), run);
+    for (LaunchOp launch : rest)
+      launch.setGroup(static_cast<uint64_t>(*run.group));
     const size_t chains = group.countOfChains();
     addRemark(pipeline, "hold-pictures",
-              "of " + std::to_string(launches.size()) + " kernels on the GPU, " +
-                  (chains == 1 ? std::string("a sample's go")
-                               : std::to_string(chains) + " chains of a sample go") +
-                  " through a block's shared memory, and not through the GPU's");
+              std::to_string(rest.size()) +
+                  " kernels are one launch on the GPU, a block for each " +
+                  (chains == 1 ? "sample" : "of a sample's " + std::to_string(chains) + " chains") +
+                  ": pictures stay in its shared memory");
     return true;
   }
+
+  /// What several chains read is a launch, or a group, before them.
+  void runBefore(ArrayRef<LaunchOp> shared, LaunchOp first, const Run &run) {
+    const auto ofRun = llvm::count_if(
+        shared, [&](LaunchOp launch) { return llvm::is_contained(run.launches, launch); });
+    if (ofRun > 1)
+      ++lastGroup;
+    for (LaunchOp launch : shared) {
+      moveBefore(launch, first);
+      if (!llvm::is_contained(run.launches, launch))
+        continue; // it stays with those of its own run
+      if (ofRun > 1)
+        launch.setGroup(static_cast<uint64_t>(lastGroup));
+      else
+        launch.removeGroupAttr();
+    }
+  }
+
+  int64_t lastGroup = -1;
 };
 
 } // namespace

@@ -108,28 +108,59 @@ bool LaunchChains::find() {
   return numberParts();
 }
 
+/// Those, and what they are made of.
+llvm::SetVector<Operation *> LaunchChains::madeOf(llvm::SetVector<Operation *> launches) const {
+  for (size_t next = 0; next < launches.size(); ++next)
+    for (Value tensor : llvm::cast<LaunchOp>(launches[next]).getTensors())
+      launches.set_union(makersOf(tensor));
+  return launches;
+}
+
+bool LaunchChains::isRead(LaunchOp launch) const {
+  llvm::SetVector<Value> reached;
+  reached.insert(launch->result_begin(), launch->result_end());
+  for (size_t next = 0; next < reached.size(); ++next)
+    for (Operation *user : reached[next].getUsers())
+      if (auto chosen = llvm::dyn_cast<SwitchOp>(user))
+        reached.insert(chosen.getResult());
+      else if (members.contains(user))
+        return true;
+  return false;
+}
+
+SmallVector<LaunchOp> LaunchChains::sharedByParts() const {
+  llvm::DenseMap<Operation *, size_t> readers;
+  for (auto [number, launch] : llvm::enumerate(launches))
+    if (StackOp stack = partsOf(kernels[number]); stack && !isRead(launch)) {
+      llvm::DenseMap<Operation *, size_t> own;
+      for (Value part : stack.getInputs())
+        for (Operation *maker : madeOf(makersOfPart(launch, part)))
+          ++own[maker];
+      for (auto [maker, count] : own)
+        readers[maker] = std::max(readers[maker], count);
+    }
+  SmallVector<LaunchOp> shared;
+  llvm::copy_if(launches, std::back_inserter(shared),
+                [&](LaunchOp launch) { return readers.lookup(launch) > 1; });
+  return shared;
+}
+
 /// What reads what another launch makes goes into its chain, but for launches whose elements are
 /// made of parts: what each of these is made of is a chain.
 void LaunchChains::connect() {
-  SmallVector<llvm::SetVector<Operation *>> before; // by launch
-  llvm::DenseSet<Operation *> isRead;
-  for (LaunchOp launch : launches) {
+  for (LaunchOp launch : launches)
     chains.insert(launch);
-    auto &makers = before.emplace_back();
-    for (Value tensor : launch.getTensors())
-      makers.set_union(makersOf(tensor));
-    isRead.insert(makers.begin(), makers.end());
-  }
   for (auto [number, launch] : llvm::enumerate(launches)) {
-    if (StackOp stack = partsOf(kernels[number]); stack && !isRead.contains(launch)) {
+    if (StackOp stack = partsOf(kernels[number]); stack && !isRead(launch)) {
       parts.insert(launch);
       for (Value part : stack.getInputs())
         for (const auto makers = makersOfPart(launch, part); Operation * maker : makers)
           chains.unionSets(makers.front(), maker);
       continue;
     }
-    for (Operation *maker : before[number])
-      chains.unionSets(launch, maker);
+    for (Value tensor : launch.getTensors())
+      for (Operation *maker : makersOf(tensor))
+        chains.unionSets(launch, maker);
   }
 }
 

@@ -22,6 +22,9 @@ class LaunchChains {
 public:
   LaunchChains(llvm::ArrayRef<pipe::LaunchOp> launches, const mlir::SymbolTable &symbols);
 
+  /// The launches of which several parts are made, such as a resize that all views read: no chain
+  /// can have them. In their order.
+  llvm::SmallVector<pipe::LaunchOp> sharedByParts() const;
   /// Finds the chains, and numbers them: as the parts of an output that are made of them, then the
   /// others. False where parts have no chain each.
   bool find();
@@ -35,6 +38,8 @@ public:
   pipe::KernelOp kernelOf(size_t number) const { return kernels[number]; }
 
 private:
+  llvm::SetVector<mlir::Operation *> madeOf(llvm::SetVector<mlir::Operation *> launches) const;
+  bool isRead(pipe::LaunchOp launch) const;
   void connect();
   bool numberParts();
   bool numberParts(pipe::LaunchOp launch, pipe::StackOp stack);

@@ -433,7 +433,7 @@ private:
                 "reads other samples, and is launched with others");
       chain(s, all, i);
     }
-    for (size_t i = 0; i < tree.joins.size(); ++i)
+    for (size_t i = 0; i < tree.joins.size() && finding.empty(); ++i) // chains are what they say
       chainRoom(int(i));
   }
   static constexpr uint32_t mostChains = 1 << 10;

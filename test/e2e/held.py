@@ -55,11 +55,14 @@ class Held(ToolTest):
     def recipe(self, r):
         size = r.choice(SIZES)
         lines = [f"  for row in synthetic(6, x = u8[h = {size}, w = {size}, c = rgb])"]
-        views = r.randint(1, 3)
+        views = r.choice((1, 2, 2, 2, 3, 3))
         crop = r.random() < 0.5
         start = f"row.x |> random_resized_crop({size})" if crop else "row.x"
-        if views > 1 and r.random() < 0.6:
+        if views > 1 and r.random() < 0.7:
             inner, last = self.chain(r, "p", "q")
+            if r.random() < 0.4:  # what all views read is made once
+                lines.append(f"  let base = {start} |> {self.step(r)}" + " if chance(0.5)" * (r.random() < 0.5))
+                start = "base"
             lines.append(f"  let views = each (v in 0 .. {views}) {{")
             lines += [f"    let q = {start}"] + ["  " + line for line in inner] + [f"    return {last}", "  }"]
             # Each part of one output, or all of them together.
@@ -111,7 +114,8 @@ class Held(ToolTest):
                 self.assertEqual(self.hashes(path, "--gpu", "sm_90"), expected, f"seed {first + number}\n{text}")
                 schedule = self.run_tool("compile", path, "--gpu", "sm_90", "--emit", "schedule").stdout
                 holding += "held = " in schedule
-        self.assertGreaterEqual(holding * 2, COUNT, "half of the recipes hold no picture")
+        print(f"{holding} of {COUNT} recipes hold pictures")
+        self.assertGreaterEqual(holding * 4, COUNT, "too few recipes hold pictures")
 
 
 if __name__ == "__main__":

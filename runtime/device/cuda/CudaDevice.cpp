@@ -305,10 +305,11 @@ public:
     if (code != cuda::success)
       return device->failure(code, "looking for kernel " + name);
     if (int64_t(sharedBytes) > device->mostShared)
-      return Error{Code::Unsupported, "kernel " + name + " needs " + std::to_string(sharedBytes) +
-                                          " bytes of shared memory; a block of the " +
-                                          device->name() + " has " +
-                                          std::to_string(device->mostShared)};
+      return Error{Code::Unsupported,
+                   "kernel " + name + " needs " + std::to_string(sharedBytes) +
+                       " bytes of shared memory; a block of the " + device->name() + " has " +
+                       std::to_string(device->mostShared) + ": compile for it, an sm_" +
+                       std::to_string(device->architecture)};
     constexpr uint32_t unasked = 48 << 10; // bytes that every launch may have
     if (sharedBytes > unasked)
       if (Status status = device->enter("reserving shared memory",
