@@ -239,16 +239,10 @@ bool mayJoin(LaunchOp launch) {
 bool feeds(const Run &run, const Run &next) {
   llvm::DenseSet<Operation *> members(run.launches.begin(), run.launches.end());
   members.insert(next.launches.begin(), next.launches.end());
-  llvm::SetVector<Value> reached;
-  for (LaunchOp launch : run.launches)
-    reached.insert(launch->result_begin(), launch->result_end());
-  for (size_t i = 0; i < reached.size(); ++i)
-    for (Operation *user : reached[i].getUsers())
-      if (auto chosen = llvm::dyn_cast<SwitchOp>(user))
-        reached.insert(chosen.getResult());
-      else if (!members.contains(user))
-        return false;
-  return true;
+  return llvm::all_of(run.launches, [&](LaunchOp launch) {
+    return llvm::all_of(readersOf(launch->getResults()),
+                        [&](Operation *reader) { return members.contains(reader); });
+  });
 }
 
 /// Has an op, and what it is made of, stand before another one of its block.

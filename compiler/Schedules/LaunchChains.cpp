@@ -60,6 +60,19 @@ llvm::SetVector<int64_t> penstock::schedules::argumentsBehind(Value value) {
   return found;
 }
 
+llvm::SetVector<Operation *> penstock::schedules::readersOf(ValueRange values) {
+  llvm::SetVector<Operation *> readers;
+  llvm::SetVector<Value> reached;
+  reached.insert(values.begin(), values.end());
+  for (size_t next = 0; next < reached.size(); ++next)
+    for (Operation *user : reached[next].getUsers())
+      if (auto chosen = llvm::dyn_cast<SwitchOp>(user))
+        reached.insert(chosen.getResult());
+      else
+        readers.insert(user);
+  return readers;
+}
+
 LaunchChains::LaunchChains(ArrayRef<LaunchOp> launches, const SymbolTable &symbols)
     : launches(launches) {
   for (LaunchOp launch : launches) {
@@ -91,16 +104,10 @@ llvm::SetVector<Operation *> LaunchChains::makersOfPart(LaunchOp launch, Value p
 }
 
 bool LaunchChains::keeps(LaunchOp launch) {
-  llvm::SetVector<Value> reached;
-  reached.insert(launch->result_begin(), launch->result_end());
-  for (size_t next = 0; next < reached.size(); ++next)
-    for (Operation *user : reached[next].getUsers())
-      if (auto chosen = llvm::dyn_cast<SwitchOp>(user))
-        reached.insert(chosen.getResult());
-      else if (!parts.contains(user) &&
-               (!members.contains(user) || leaderOf(user) != leaderOf(launch)))
-        return false;
-  return true;
+  return llvm::all_of(readersOf(launch->getResults()), [&](Operation *reader) {
+    return parts.contains(reader) ||
+           (members.contains(reader) && leaderOf(reader) == leaderOf(launch));
+  });
 }
 
 bool LaunchChains::find() {
@@ -117,15 +124,8 @@ llvm::SetVector<Operation *> LaunchChains::madeOf(llvm::SetVector<Operation *> l
 }
 
 bool LaunchChains::isRead(LaunchOp launch) const {
-  llvm::SetVector<Value> reached;
-  reached.insert(launch->result_begin(), launch->result_end());
-  for (size_t next = 0; next < reached.size(); ++next)
-    for (Operation *user : reached[next].getUsers())
-      if (auto chosen = llvm::dyn_cast<SwitchOp>(user))
-        reached.insert(chosen.getResult());
-      else if (members.contains(user))
-        return true;
-  return false;
+  return llvm::any_of(readersOf(launch->getResults()),
+                      [&](Operation *reader) { return members.contains(reader); });
 }
 
 SmallVector<LaunchOp> LaunchChains::sharedByParts() const {

@@ -17,6 +17,9 @@ pipe::StackOp partsOf(pipe::KernelOp kernel);
 /// The numbers of a kernel's arguments that a value inside of it is made of.
 llvm::SetVector<int64_t> argumentsBehind(mlir::Value value);
 
+/// What reads these values, also as the choice of a switch: no switches.
+llvm::SetVector<mlir::Operation *> readersOf(mlir::ValueRange values);
+
 /// The launches of a group, and the chains that they are.
 class LaunchChains {
 public:

@@ -11,9 +11,7 @@ import wave
 import numpy
 from PIL import Image
 
-from support import EXAMPLES, ROOT, ToolTest, in_turn, main, make_folder
-
-FAKES = None
+from support import EXAMPLES, ROOT, GpuTest, in_turn, main, make_folder
 
 LENGTHS = """  for row in synthetic(30, x = f32[k = 1 ..= 40, box = xyxy]) order shuffled
   let kept = compact(row.x, map (i in index(row.x, k)) { i % 3 == 0 })
@@ -117,15 +115,7 @@ PIPELINES = {
 }
 
 
-class Gpu(ToolTest):
-    def environment(self):
-        return {**super().environment(), "LD_LIBRARY_PATH": FAKES, "PENSTOCK_NVRTC": os.path.join(FAKES, "libnvrtc.so"),
-                "PENSTOCK_FAKE_GPU": self.behaviour, "PENSTOCK_SHIM_CACHE": self.shared_cache}
-
-    def setUp(self):
-        super().setUp()
-        self.behaviour = ""
-
+class Gpu(GpuTest):
     def hashes(self, *arguments, quiet=True):
         path = os.path.join(self.folder, "hashes")
         if os.path.exists(path):
@@ -482,5 +472,5 @@ class Gpu(ToolTest):
 
 
 if __name__ == "__main__":
-    FAKES = sys.argv.pop(2)
+    GpuTest.fakes = sys.argv.pop(2)
     main()

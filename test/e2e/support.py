@@ -124,6 +124,16 @@ class ToolTest(unittest.TestCase):
         return json.loads(self.run_tool(*arguments, "--json", expect=expect).stdout)
 
 
+class GpuTest(ToolTest):
+    """The tool beside a simulated GPU, whose driver and NVRTC stand in `fakes`; `behaviour` are words of test/fakes/cuda/libcuda.cpp."""
+    fakes = None
+    behaviour = ""
+
+    def environment(self):
+        return {**super().environment(), "LD_LIBRARY_PATH": self.fakes, "PENSTOCK_NVRTC": os.path.join(self.fakes, "libnvrtc.so"),
+                "PENSTOCK_FAKE_GPU": self.behaviour, "PENSTOCK_SHIM_CACHE": self.shared_cache}
+
+
 def read_hashes(*paths):
     """{(epoch, position): hash} of one or several --hashes files; a position must not differ."""
     result = {}
