@@ -64,7 +64,8 @@ private:
   SmallVector<Held> held; ///< by launch
 };
 
-/// Whether a block has room for it, and it lies dense: kernels make it, or it is a row's.
+/// Returns whether a block has room for a tensor, and it lies dense: kernels make it, or a row has
+/// it.
 bool Group::isPicture(Value tensor) const {
   const auto bytes = denseBytesOf(tensorOf(tensor));
   if (!bytes || *bytes < smallest || *bytes % 16 != 0 || place + *bytes + slack + reserved > room)
@@ -221,7 +222,7 @@ SmallVector<Run> runsOf(PipelineOp pipeline, const SymbolTable &symbols) {
   return runs;
 }
 
-/// Whether a launch that is alone may be of a group: it is of one sample.
+/// Returns whether a launch that is alone may be of a group: it is of one sample.
 bool mayJoin(LaunchOp launch) {
   llvm::SetVector<Value> reached;
   reached.insert(launch.getTensors().begin(), launch.getTensors().end());
@@ -235,7 +236,7 @@ bool mayJoin(LaunchOp launch) {
   return !launch.getOnce();
 }
 
-/// Whether launches of `next` are all that reads what those of `run` make.
+/// Returns whether launches of `next` are all that reads what those of `run` make.
 bool feeds(const Run &run, const Run &next) {
   llvm::DenseSet<Operation *> members(run.launches.begin(), run.launches.end());
   members.insert(next.launches.begin(), next.launches.end());

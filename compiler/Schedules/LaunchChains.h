@@ -34,9 +34,10 @@ public:
 
   size_t count() const { return numbers.size(); }
   int64_t numberOf(pipe::LaunchOp launch) { return numbers[leaderOf(launch)]; }
-  /// Whether a launch makes a part in each chain, and is of none.
+  /// Returns whether a launch makes a part in each chain, and is of none.
   bool isOfParts(pipe::LaunchOp launch) const { return parts.contains(launch); }
-  /// Whether all that may read a launch's results are launches of its chain, or make parts of it.
+  /// Returns whether all that may read a launch's results are launches of its chain, or make parts
+  /// of it.
   bool keeps(pipe::LaunchOp launch);
   pipe::KernelOp kernelOf(size_t number) const { return kernels[number]; }
 

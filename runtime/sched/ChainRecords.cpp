@@ -33,7 +33,7 @@ public:
   }
 
 private:
-  /// Whether steps from `first` on read the picture.
+  /// Returns whether steps from `first` on read the picture.
   bool isWanted(size_t first) const {
     return std::any_of(steps.begin() + std::ptrdiff_t(first), steps.end(), [&](const Step &step) {
       return step.reads == picture ||
