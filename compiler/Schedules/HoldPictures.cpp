@@ -175,15 +175,16 @@ static DictionaryAttr heldSchedule(KernelOp kernel, ArrayRef<int64_t> tensors, b
 }
 
 void Group::apply(SymbolTable &symbols) {
-  llvm::MapVector<std::pair<Operation *, int>, KernelOp> made; // 1: it stores in place
+  // Launches of one kernel may differ in what is a picture.
+  llvm::MapVector<std::pair<Operation *, Attribute>, KernelOp> made; // by kernel and schedule
   for (auto [number, launch] : llvm::enumerate(launches)) {
     KernelOp kernel = chains.kernelOf(number);
     const bool isPart = chains.isOfParts(launch);
-    const bool stores = !held[number].empty() && held[number].back() == inputsOf(kernel);
-    KernelOp &own = made[{kernel, stores ? 1 : 0}];
+    const DictionaryAttr schedule = heldSchedule(kernel, held[number], isPart);
+    KernelOp &own = made[{kernel, schedule}];
     if (!own) {
       own = kernel.clone();
-      own.setScheduleAttr(heldSchedule(kernel, held[number], isPart));
+      own.setScheduleAttr(schedule);
       symbols.insert(own, std::next(kernel->getIterator()));
     }
     launch.setKernel(own.getSymName());

@@ -76,7 +76,7 @@ class Held(GpuTest):
             lines.append(f"  let views = each (v in 0 .. {views}) {{")
             lines += [f"    let q = {start}"] + ["  " + line for line in inner] + [f"    return {last}", "  }"]
             # Each part of one output, or all of them together.
-            outputs = [f"    output views: {{}} = views{{}}"]
+            outputs = ["    output views: {} = views{}"]
             axes = "v, n"
         else:
             outputs, axes = [], "n"
@@ -85,9 +85,13 @@ class Held(GpuTest):
                 inner, last = self.chain(r, f"p{view}_", f"q{view}", likely)
                 lines += inner
                 outputs.append(f"    output o{view}: {{}} = {last}{{}}")
+        if start == "base" and r.random() < 0.5:  # what is delivered as well stays where it lies
+            outputs.append("    output base: u8[n, h, w, c] = base")
         lines.append("  batch 3 {")
         for output in outputs:
-            if r.random() < 0.6:
+            if "{}" not in output:
+                lines.append(output)
+            elif r.random() < 0.6:
                 lines.append(output.format(f"f16[{axes}, c, h, w]", " |> normalize(imagenet)"))
             else:
                 lines.append(output.format(f"u8[{axes}, h, w, c]", ""))
