@@ -22,18 +22,18 @@ namespace penstock::codegen {
 
 namespace {
 
-/// Steps of chains run at the same time as those of other chains of their launch, and after what is
-/// before the launch. So a buffer of a chain lives, as others see it, while the whole launch runs.
+/// Steps of a chain run at the same time as those of other chains of their launch. So a buffer that
+/// one writes is there, for what others read, since the launch begins.
 struct Life {
-  int first = INT_MAX, last = -1; ///< positions of steps
-  int firstSeen = INT_MAX, lastSeen = -1;
+  int first = INT_MAX, last = -1;    ///< positions of steps
+  int firstSeen = INT_MAX;           ///< by others than those of its chain
   std::pair<int, int> chain{-1, -1}; ///< and its launch, of the step that writes it
   int stage = 0;
   bool kept = false;
 };
 
 struct Place {
-  int last, lastSeen;
+  int last;
   std::pair<int, int> chain; ///< of the last member
   int64_t bytes;
   std::vector<int> members;
@@ -50,15 +50,12 @@ public:
 private:
   void keep(int buffer);
   void read(const plan::AccessT &access, const plan::StepT &step, int position);
-  /// Positions of the steps that run while one of a chain does: those of its launch.
-  std::pair<int, int> seenAt(const plan::StepT &step, int position) const;
   /// Calls `visit` once for `buffer` and each of those that it may stand for.
   void forEachChoice(int buffer, const std::function<void(Life &)> &visit);
   /// Bytes where all extents are known, else -1.
   int64_t bytesOf(int buffer) const;
 
   plan::PlanT &plan;
-  std::map<int, std::pair<int, int>> launches; ///< by join: positions of those with chains
   std::vector<Life> lives;
   std::vector<int> visited; ///< by buffer: the last walk that came here
   int walk = 0;
@@ -69,15 +66,9 @@ private:
 void Sharing::read(const plan::AccessT &access, const plan::StepT &step, int position) {
   forEachChoice(access.buffer, [&](Life &life) {
     life.last = std::max(life.last, position);
-    life.lastSeen = std::max(life.lastSeen, seenAt(step, position).second);
     // As whatever a peer reads. Those of all samples lie one behind the other.
     life.kept |= step.stage > life.stage || access.all;
   });
-}
-
-std::pair<int, int> Sharing::seenAt(const plan::StepT &step, int position) const {
-  const auto found = launches.find(step.join);
-  return found == launches.end() ? std::pair(position, position) : found->second;
 }
 
 // Choices of choices share most of what they stand for: a path each would be
@@ -106,21 +97,16 @@ void Sharing::findLives() {
   std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
     return std::pair(plan.steps[a]->stage, a) < std::pair(plan.steps[b]->stage, b);
   });
-  for (int position = 0; size_t number : order) {
-    const int join = plan.steps[number]->join;
-    if (join >= 0 && plan.joins[static_cast<size_t>(join)]->chains > 0)
-      launches.try_emplace(join, position, position).first->second.second = position;
-    ++position;
-  }
+  std::map<int, int> begins; // positions of launches with chains, by join
   for (int position = 0; size_t number : order) {
     const plan::StepT &step = *plan.steps[number];
+    const bool isChained = step.join >= 0 && plan.joins[static_cast<size_t>(step.join)]->chains > 0;
+    const int begin = isChained ? begins.try_emplace(step.join, position).first->second : position;
     for (int buffer : step.outputs) {
       Life &life = lives[static_cast<size_t>(buffer)];
-      const auto [firstSeen, lastSeen] = seenAt(step, position);
       life.first = std::min(life.first, position);
       life.last = std::max(life.last, position);
-      life.firstSeen = std::min(life.firstSeen, firstSeen);
-      life.lastSeen = std::max(life.lastSeen, lastSeen);
+      life.firstSeen = std::min(life.firstSeen, begin);
       if (step.chain >= 0)
         life.chain = {step.join, step.chain};
       life.stage = step.stage;
@@ -164,7 +150,7 @@ void Sharing::handOut() {
     const int64_t bytes = bytesOf(buffer);
     auto distance = [&](const Place &place) {
       const bool isOfChain = life.chain.first >= 0 && place.chain == life.chain;
-      if (isOfChain ? place.last >= life.first : place.lastSeen >= life.firstSeen)
+      if (place.last >= (isOfChain ? life.first : life.firstSeen))
         return INT64_MAX; // still read
       return (place.bytes < 0) != (bytes < 0) ? INT64_MAX - 1 : std::abs(place.bytes - bytes);
     };
@@ -172,11 +158,10 @@ void Sharing::handOut() {
         std::min_element(places.begin(), places.end(),
                          [&](const Place &a, const Place &b) { return distance(a) < distance(b); });
     if (nearest == places.end() || distance(*nearest) == INT64_MAX) {
-      places.push_back({life.last, life.lastSeen, life.chain, bytes, {buffer}});
+      places.push_back({life.last, life.chain, bytes, {buffer}});
       continue;
     }
     nearest->last = life.last;
-    nearest->lastSeen = std::max(nearest->lastSeen, life.lastSeen);
     nearest->chain = life.chain;
     nearest->bytes = std::max(nearest->bytes, bytes);
     nearest->members.push_back(buffer);
