@@ -14,6 +14,8 @@ using namespace penstock::conversion;
 
 /// Least blocks per multiprocessor, which bounds the registers of joined bodies.
 static constexpr int blocksTogether = 4;
+static_assert(PST_JOINED_LOAD == 0xFFFFFFFEu && PST_JOINED_STORE == 0xFFFFFFFFu,
+              "as pst_carries() in penstock.cuh has them");
 
 int64_t codegen::partsOf(pipe::LaunchOp launch, func::FuncOp function) {
   const bool has = llvm::any_of(argumentsOf(function), [](const KernelArgument &argument) {

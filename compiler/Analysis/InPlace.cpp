@@ -8,6 +8,7 @@
 #include "compiler/Analysis/InPlace.h"
 #include "compiler/Dialect/ScheduleDialect.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 
 using namespace mlir;
 using namespace penstock::pipe;
@@ -45,6 +46,8 @@ public:
       return true;
     if (value == input)
       return isOwn(map);
+    if (!visited.insert({value, map}).second)
+      return true; // it is looked at once: paths through what many share are exponentially many
     Operation *op = value.getDefiningOp();
     if (auto cast = llvm::dyn_cast<CastOp>(op))
       return areOwn(cast.getValue(), map);
@@ -109,6 +112,7 @@ private:
   NamedTensorType type;
   SmallVector<int64_t> counts; ///< of a box
   llvm::DenseMap<Operation *, bool> made;
+  llvm::DenseSet<std::pair<Value, AffineMap>> visited;
 };
 
 } // namespace

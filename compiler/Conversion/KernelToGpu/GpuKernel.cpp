@@ -55,12 +55,16 @@ static LogicalResult placeHeld(GpuContext &ctx) {
     return kernel.emitOpError() << "holds a tensor at byte " << at.getInt() << ", and takes "
                                 << *ctx.launch.shared << " bytes of shared memory for itself";
   auto &body = kernel.getBody().front();
-  const int64_t inputs = inputsOf(kernel), first = ctx.launch.held.front();
-  Value tensor = first < inputs
-                     ? Value(body.getArgument(static_cast<unsigned>(first)))
-                     : body.getTerminator()->getOperand(static_cast<unsigned>(first - inputs));
+  const int64_t inputs = inputsOf(kernel);
+  int64_t bytes = 0;
+  for (int64_t held : ctx.launch.held) {
+    Value tensor = held < inputs
+                       ? Value(body.getArgument(static_cast<unsigned>(held)))
+                       : body.getTerminator()->getOperand(static_cast<unsigned>(held - inputs));
+    bytes = std::max(bytes, *denseBytesOf(typeOf(tensor)));
+  }
   ctx.launch.heldAt = at.getInt();
-  ctx.launch.shared = at.getInt() + *denseBytesOf(typeOf(tensor)) + PST_DEVICE_SLACK;
+  ctx.launch.shared = at.getInt() + bytes + PST_DEVICE_SLACK;
   return success();
 }
 
