@@ -15,8 +15,10 @@ using namespace penstock::pipe;
 static constexpr int64_t mostSums = 12, mostElements = 48;
 /// Operations of maps that a thread's elements take: its code.
 static constexpr int64_t mostMapped = 512;
-/// Bytes of a row that a thread writes.
+/// Bytes of a row that a thread writes, or reads of memory.
 static constexpr int64_t mostRowBytes = 32;
+/// Threads that have a box each before boxes grow: those of a block.
+static constexpr int64_t threadsWithWork = 256;
 
 namespace {
 /// The computation of one element, as far as memory.
@@ -25,6 +27,7 @@ struct Made {
   bool inWords = true;           ///< views read rows that are loaded in words, wherever they begin
   bool isChosen = false;         ///< arms of a choice make it
   int64_t operations = 1;        ///< of an element
+  int64_t widest = 1;            ///< bytes of an element of what is read, or made
   llvm::StringSet<> resampled;   ///< axes whose elements have weights of their own
   llvm::StringSet<> interleaved; ///< short axes that are innermost in memory
 };
@@ -47,7 +50,10 @@ static Made behind(Value value) {
   reached.insert(value);
   for (size_t next = 0; next < reached.size(); ++next) {
     Operation *op = reached[next].getDefiningOp();
-    if (!op || (op->hasAttr("schedule") && reached[next] != value)) {
+    const bool isMemory = !op || (op->hasAttr("schedule") && reached[next] != value);
+    if (isMemory || reached[next] == value)
+      made.widest = std::max(made.widest, scalarBytes(tensorOf(reached[next]).getElementType()));
+    if (isMemory) {
       auto axes = tensorOf(reached[next]).getAxes();
       if (!axes.empty() && schedules::isChannels(axes.back()))
         made.interleaved.insert(axes.back().name);
@@ -74,6 +80,17 @@ static Made behind(Value value) {
         reached.insert(operand);
   }
   return made;
+}
+
+/// Returns whether a block's threads have a box each, or only a sample knows.
+static bool keepsThreadsBusy(NamedTensorType type, int64_t boxElements) {
+  int64_t elements = 1;
+  for (const Axis &axis : type.getAxes()) {
+    if (!axis.isStatic())
+      return true;
+    elements *= axis.extent;
+  }
+  return elements >= boxElements * threadsWithWork;
 }
 
 /// The box of elements that a thread makes of a value; null: one element.
@@ -113,7 +130,8 @@ static DictionaryAttr boxOf(Value value) {
   if (row >= 0 && axes[row].isStatic() && !made.resampled.contains(axes[row].name)) {
     for (int64_t count = 16; count > 1; count /= 2)
       if (axes[row].extent % count == 0 &&
-          (count <= 4 || count * scalarBytes(type.getElementType()) <= mostRowBytes) &&
+          (count <= 4 ||
+           (count * made.widest <= mostRowBytes && keepsThreadsBusy(type, elements * count))) &&
           take(axes[row], count))
         break;
   }

@@ -64,12 +64,29 @@ pipe.kernel @counts_pictures "pixels" {
 // resampled each has weights of its own.
 // CHECK-LABEL: pipe.kernel @makes_pixels "pixels"
 pipe.kernel @makes_pixels "pixels" {
-^bb0(%x: !pipe.tensor<u8[h=9, w=?, c=3]>, %weights: !pipe.tensor<i32[w=16, k=?]>, %start: !pipe.tensor<i32[w=16]>):
+^bb0(%x: !pipe.tensor<u8[h=9, w=?, c=3]>, %weights: !pipe.tensor<i32[w=16, k=?]>, %start: !pipe.tensor<i32[w=16]>, %rows: i64):
   // CHECK: pipe.resample {{.*}} {vector = {c = 3 : i64}}
   %0 = pipe.resample pillow %x along "w" with %weights, %start : !pipe.tensor<u8[h=9, w=?, c=3]>, !pipe.tensor<i32[w=16, k=?]>, !pipe.tensor<i32[w=16]> -> !pipe.tensor<u8[h=9, w=16, c=3]>
   // CHECK: pipe.view {{.*}} {vector = {c = 3 : i64, w = 16 : i64}}
-  %1 = pipe.view %x by affine_map<(c, h, w) -> (h, w, c)> [] : !pipe.tensor<u8[h=9, w=?, c=3]> -> !pipe.tensor<u8[c=3, h=9, w=16]>
-  pipe.return %0, %1 : !pipe.tensor<u8[h=9, w=16, c=3]>, !pipe.tensor<u8[c=3, h=9, w=16]>
+  %1 = pipe.view %x by affine_map<(c, h, w)[s0] -> (h + s0, w, c)> [%rows] : !pipe.tensor<u8[h=9, w=?, c=3]> -> !pipe.tensor<u8[c=3, h=256, w=16]>
+  pipe.return %0, %1 : !pipe.tensor<u8[h=9, w=16, c=3]>, !pipe.tensor<u8[c=3, h=256, w=16]>
+}
+
+// Of few elements, all threads of a block make some; of wide ones, a thread reads no more bytes than it would write.
+// CHECK-LABEL: pipe.kernel @spreads_tables "pixels" schedule {mapping = "block"
+pipe.kernel @spreads_tables "pixels" {
+^bb0(%x: !pipe.tensor<u8[c=3, bin=256]>, %y: !pipe.tensor<f64[h=512, w=64]>):
+  %most = pipe.reduce max %x over ["bin"] : !pipe.tensor<u8[c=3, bin=256]> -> !pipe.tensor<u8[c=3]>
+  // CHECK: pipe.map{{.*}} {vector = {bin = 4 : i64}}
+  %0 = pipe.map (%x) : (!pipe.tensor<u8[c=3, bin=256]>) -> !pipe.tensor<u8[c=3, bin=256]> {
+  ^bb0(%p: ui8, %c: i64, %bin: i64):
+    %m = pipe.load %most[%c] : !pipe.tensor<u8[c=3]> -> ui8
+    %q = pipe.binary sub %m, %p : ui8
+    pipe.yield %q : ui8
+  }
+  // CHECK: pipe.cast {{.*}} {vector = {w = 4 : i64}}
+  %1 = pipe.cast value %y : !pipe.tensor<f64[h=512, w=64]> -> !pipe.tensor<f32[h=512, w=64]>
+  pipe.return %0, %1 : !pipe.tensor<u8[c=3, bin=256]>, !pipe.tensor<f32[h=512, w=64]>
 }
 
 // The host makes tables, and runs setup.

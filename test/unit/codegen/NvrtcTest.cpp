@@ -196,7 +196,8 @@ std::string joined(const std::vector<std::string> &names, const std::string &gpu
 }
 
 // Bodies are functions of their own, each with at most the registers that leave room for four
-// blocks: the widest of them, a table, spills 280 bytes. A block of a chain has as many threads.
+// blocks; crops in a chain, whose blocks have as many threads, spill most, and outside of loops
+// over pixels.
 TEST_F(NvrtcTest, TakesJoinedLaunches) {
   for (const char *gpu : {"sm_75", "sm_90"}) {
     const bool isHeld = std::string(gpu) == "sm_90";
@@ -207,7 +208,7 @@ TEST_F(NvrtcTest, TakesJoinedLaunches) {
     const auto frames = framesOf(*cubin);
     ASSERT_TRUE(frames.contains(isHeld ? "pst_simclr_joined0" : "pst_simclr_joined1"));
     for (const auto &[kernel, bytes] : frames)
-      EXPECT_LE(bytes, 320u) << kernel;
+      EXPECT_LE(bytes, kernel.find("resnet50") == std::string::npos ? 176u : 48u) << kernel;
     auto ptx = nvrtc->compile(text, gpu, Nvrtc::Form::ptx);
     ASSERT_TRUE(static_cast<bool>(ptx)) << llvm::toString(ptx.takeError());
     EXPECT_NE(ptx->find(".visible .entry pst_resnet50_joined0("), std::string::npos);
