@@ -13,6 +13,7 @@ using namespace transforms;
 
 const std::vector<OptimisingPass> &optimisingPasses() {
   static const std::vector<OptimisingPass> passes{
+      {"split-choices", "choices of several tensors"},
       {"merge-views", "choices between tensors"},
       {"compose-views", "views and pads"},
       {"sink-casts", "bytes per element of what views read"},
@@ -60,6 +61,9 @@ void buildOptPipeline(mlir::OpPassManager &manager, const PassSelection &selecti
   manager.addPass(mlir::createCSEPass());
   // After folding; before merge-views, which wants choices of tensors alone.
   manager.addPass(createInlineConstants());
+  // A choice of one tensor may be a view.
+  if (selection.runs("split-choices"))
+    manager.addPass(createSplitChoices());
   // Before the arms' views are composed with what stands around the choice.
   if (selection.runs("merge-views"))
     manager.addPass(createMergeViews());

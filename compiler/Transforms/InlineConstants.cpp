@@ -7,6 +7,7 @@
 // cost more than all the rest of setup.
 #include "compiler/Analysis/HoistScalars.h"
 #include "compiler/Dialect/ScalarBuilder.h"
+#include "compiler/Transforms/Choices.h"
 #include "compiler/Transforms/Passes.h"
 #include "compiler/Transforms/Rewrite.h"
 #include "mlir/IR/IRMapping.h"
@@ -20,6 +21,7 @@ namespace penstock::transforms {
 
 using namespace mlir;
 using namespace penstock::pipe;
+using namespace penstock::transforms;
 namespace analysis = penstock::analysis;
 
 /// Moves the ops of `arm` before `op` and returns what the arm yields.
@@ -54,54 +56,10 @@ struct SplitResults : OpRewritePattern<ChooseOp> {
       (isScalarType(result.getType()) ? scalars : others).push_back(result.getResultNumber());
     if (scalars.empty() || others.empty())
       return rewriter.notifyMatchFailure(choose, "its results are of a kind");
-    SmallVector<Value> replacements(choose->getNumResults());
-    for (ArrayRef<unsigned> kept : {ArrayRef<unsigned>(scalars), ArrayRef<unsigned>(others)}) {
-      SmallVector<Type> types;
-      for (unsigned i : kept)
-        types.push_back(choose->getResult(i).getType());
-      auto part = rewriter.create<ChooseOp>(
-          choose.getLoc(), types, choose.getIndex(),
-          kept == ArrayRef<unsigned>(scalars) ? ValueRange() : ValueRange(choose.getSizes()),
-          choose.getArms().size());
-      for (auto [from, to] : llvm::zip(choose.getArms(), part.getArms())) {
-        IRMapping mapping;
-        from.cloneInto(&to, mapping);
-        Operation *yield = to.front().getTerminator();
-        SmallVector<Value> yielded;
-        for (unsigned i : kept)
-          yielded.push_back(yield->getOperand(i));
-        yield->setOperands(yielded);
-        // A check fails the sample once.
-        if (kept == ArrayRef<unsigned>(scalars))
-          for (Operation &op : llvm::make_early_inc_range(to.front()))
-            if (llvm::isa<CheckOp>(op))
-              rewriter.eraseOp(&op);
-      }
-      for (auto [i, at] : llvm::enumerate(kept))
-        replacements[at] = part.getResult(i);
-    }
-    rewriter.replaceOp(choose, replacements);
+    splitChoice(choose, {others, scalars}, rewriter);
     return success();
   }
 };
-
-/// Returns the ops of `body` that the values need.
-static SetVector<Operation *> neededIn(Block &body, ArrayRef<Value> values) {
-  SetVector<Operation *> needed;
-  SmallVector<Value> open(values);
-  while (!open.empty()) {
-    Value value = open.pop_back_val();
-    Operation *op = value.getDefiningOp();
-    op = op ? body.findAncestorOpInBlock(*op) : nullptr;
-    if (!op || !needed.insert(op))
-      continue;
-    llvm::append_range(open, op->getOperands());
-    SetVector<Value> captured;
-    getUsedValuesDefinedAbove(op->getRegions(), captured);
-    llvm::append_range(open, captured);
-  }
-  return needed;
-}
 
 /// Scalars that a loop carries beside tensors do not depend on these: a loop of
 /// their own gives the results, and the tensors' loop carries them for its
@@ -206,7 +164,7 @@ struct InlineConstantsPass : penstock::transforms::impl::InlineConstantsBase<Inl
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     patterns.add<KnownIndex, SplitResults, SplitCarried, SelectScalars, ChecksLeave>(&getContext());
-    if (failed(penstock::transforms::rewriteGreedily(*this, getOperation(), std::move(patterns))))
+    if (failed(rewriteGreedily(*this, getOperation(), std::move(patterns))))
       signalPassFailure();
   }
 };

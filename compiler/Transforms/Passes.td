@@ -56,6 +56,27 @@ def InlineConstants : Pass<"pipe-inline-constants"> {
   }];
 }
 
+def SplitChoices : Pass<"pipe-split-choices"> {
+  let summary = "Give each tensor of a choice a choice of its own";
+  let description = [{
+    ```mlir
+    %1:2 = pipe.choose %i -> !pipe.tensor<u8[w=4]>, !pipe.tensor<f32[k=2]> {
+      pipe.yield %x, %y : ...
+    }, {
+      %f = pipe.view %x by affine_map<(d0) -> (-d0 + 3)> [] ...
+      %m = pipe.map(%y) ...
+      pipe.yield %f, %m : ...
+    }
+    ```
+    becomes a choice between `%x` and `%f`, which is a view, and one between `%y`
+    and `%m`. Each goes its own way, into the kernels that read it.
+
+    Leaves together what an arm computes together: where an op other than a view
+    or a pad is needed for two results, it would be computed twice.
+    Measure: `pipe.choose` ops with several tensors as results.
+  }];
+}
+
 def MergeViews : Pass<"pipe-merge-views"> {
   let summary = "Turn a choice between views of one tensor into one view";
   let description = [{

@@ -541,14 +541,22 @@ Value Draft::armIndex(unsigned count) {
                          : drawInteger(constant(-1), constant(static_cast<int64_t>(count) + 1));
 }
 
-/// Sometimes yields a scalar too, which later steps may use.
+/// Sometimes yields a scalar too, or another tensor, which later steps may use; of that tensor's
+/// type an arm sometimes makes both of one.
 Value Draft::choose(Value x) {
   const Dims dims = dimsOf(x);
   const auto arms = static_cast<unsigned>(rng.between(1, 3));
   SmallVector<Type> types{x.getType()};
-  if (rng.chance(0.4))
+  const bool hasScalar = rng.chance(0.4);
+  if (hasScalar)
     types.push_back(builder.getF64Type());
-  auto op = builder.create<ChooseOp>(loc, types, armIndex(arms), sizesOf(dims), arms);
+  const Value other = depth == 0 && rng.chance(0.3) ? rng.pick(tensors) : Value();
+  std::vector<Value> sizes = sizesOf(dims);
+  if (other) {
+    types.push_back(other.getType());
+    llvm::append_range(sizes, sizesOf(dimsOf(other)));
+  }
+  auto op = builder.create<ChooseOp>(loc, types, armIndex(arms), sizes, arms);
   ++depth;
   for (unsigned arm = 0; arm < arms; ++arm) {
     OpBuilder::InsertionGuard guard(builder);
@@ -557,14 +565,18 @@ Value Draft::choose(Value x) {
     SmallVector<Value> yields{sameShape(x)};
     if (rng.chance(0.3))
       yields[0] = sameShape(yields[0]);
-    if (types.size() == 2)
+    if (hasScalar)
       yields.push_back(rng.chance(0.5) ? drawReal(-4, 4) : scalarOf(types[1]));
+    if (other)
+      yields.push_back(sameShape(other == x && rng.chance(0.7) ? yields[0] : other));
     builder.create<YieldOp>(loc, yields);
     scalars = outside;
   }
   --depth;
-  if (types.size() == 2)
+  if (hasScalar)
     scalars.push_back(op.getResult(1));
+  if (other)
+    tensors.push_back(remember(op.getResults().back(), dimsOf(other)));
   return remember(op.getResult(0), dims);
 }
 

@@ -12,7 +12,7 @@ import subprocess
 from support import ROOT, ToolTest, main
 
 COUNT = int(os.environ.get("PENSTOCK_CHAINS", 6))
-PASSES = "merge-views compose-views sink-casts merge-maps narrow collapse-tables required-regions fuse share-kernels".split()
+PASSES = "split-choices merge-views compose-views sink-casts merge-maps narrow collapse-tables required-regions fuse share-kernels".split()
 WAYS = {
     "as it is": [],
     "x86-64-v2": ["--target", "x86-64-v2"],

@@ -66,6 +66,7 @@ def places_in_the_memory_of_a_gpu(test, path, *more):
 
 # Pass: an example (or its text), and what the pass promises to lower.
 MEASURES = {
+    "split-choices": ("boxes.pipe", emitted("pipe-opt", count(r"pipe\.choose .*pipe\.tensor.*pipe\.tensor"))),
     "merge-views": ("imagenet_train.pipe", emitted("pipe-opt", count(r"pipe\.choose .*pipe\.tensor"))),
     "compose-views": ("cifar_train.pipe", emitted("pipe-opt", count(r"pipe\.(?:view|pad) "))),
     "sink-casts": ("early_float.pipe", emitted("pipe-opt", bytes_that_views_read)),

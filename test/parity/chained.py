@@ -22,7 +22,7 @@ COUNT = int(os.environ.get("PENSTOCK_CHAINS", 24))
 REFUSED = "refused"
 #: One is chosen for each recipe, beside this machine's own.
 LEVELS = ("x86-64-v2", "x86-64-v3", "x86-64-v4", "x86-64-v4-vnni")
-PASSES = ("merge-views", "compose-views", "sink-casts", "merge-maps", "narrow", "collapse-tables", "required-regions", "fuse", "share-kernels")
+PASSES = ("split-choices", "merge-views", "compose-views", "sink-casts", "merge-maps", "narrow", "collapse-tables", "required-regions", "fuse", "share-kernels")
 
 
 class Value:

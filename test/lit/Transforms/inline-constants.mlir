@@ -46,8 +46,8 @@ func.func @keeps_loops_behind_branches(%i: i64, %a: i64) -> i64 {
 
 // CHECK-LABEL: func.func @parts_scalars_from_tensors
 func.func @parts_scalars_from_tensors(%i: i64, %x: !pipe.tensor<u8[w=4]>, %y: !pipe.tensor<u8[w=4]>) -> (i64, !pipe.tensor<u8[w=4]>) {
-  // CHECK: %[[N:.*]] = pipe.select
   // CHECK: %[[T:.*]] = pipe.choose %arg0 -> !pipe.tensor<u8[w=4]>
+  // CHECK: %[[N:.*]] = pipe.select
   // CHECK: return %[[N]], %[[T]]
   %one = pipe.constant 1 : i64 -> i64
   %0:2 = pipe.choose %i -> i64, !pipe.tensor<u8[w=4]> {
