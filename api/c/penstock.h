@@ -912,7 +912,9 @@ PST_API uint64_t pst_batch_content_hash(const pst_batch *batch, int64_t slot);
 /* Gives the batch back; NULL is allowed. The session may be closed before. Its memory is used
  * again once the tensors that were made of it are deleted, too. Outputs on a GPU are complete when
  * the batch is delivered, and are overwritten only after the work that was queued, at the release,
- * on the stream that uses them: see pst_session_options. */
+ * on the stream that uses them: see pst_session_options. Where pst_batch_dlpack() has named
+ * streams, these alone are waited for: who reads other outputs of the batch directly names their
+ * stream by pst_batch_release_on(). */
 PST_API void pst_batch_release(pst_batch *batch);
 /* As pst_batch_release(), for outputs used on `stream` (a CUDA stream; NULL: the default one).
  *

@@ -630,12 +630,22 @@ template <int most> struct pst_joined_sample {
 };
 template <typename T> PST_INLINE const T &pst_record(const void *record) { return *pst_global((const T *)record); }
 
+/// A load of what other threads add to: PTX calls it strong, so that it does not race with them.
+PST_INLINE u32 pst_load_relaxed(const u32 *place) {
+#ifdef __CUDA_ARCH__
+  u32 value;
+  asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(__cvta_generic_to_global(place)) : "memory");
+  return value;
+#else
+  return __ldcv(place);
+#endif
+}
 /// One thread of each block of a sample waits for those of the others; their blocks' writes are visible then. The sign of
 /// `arrived` turns when all have come (a sense-reversing barrier: Mellor-Crummey and Scott, 1991).
 PST_INLINE void pst_barrier(u32 *arrived) {
   __threadfence();
   const u32 before = atomicAdd(arrived, blockIdx.x == 0 ? 0x80000001u - gridDim.x : 1u);
-  while (((before ^ __ldcv(arrived)) & 0x80000000u) == 0)
+  while (((before ^ pst_load_relaxed(arrived)) & 0x80000000u) == 0)
     __nanosleep(40);
   __threadfence();
 }

@@ -36,6 +36,7 @@ struct pst_shim_launch {
   int order; ///< of blocks and threads: 0 ascending, 1 descending, 2 random by `seed`
   uint64_t seed;
   size_t shared_bytes; ///< of dynamic shared memory
+  unsigned together;   ///< blocks that have begun and not ended, at most; 0: all
   const pst_shim_region *regions;
   size_t region_count;
   pst_shim_counts *counts; ///< added to; null: nobody asks

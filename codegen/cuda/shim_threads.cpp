@@ -246,14 +246,8 @@ static void pst_run_sample(unsigned sample, const unsigned *blocks, unsigned cou
     if (!pst_run_team(team, order, seed, numbers))
       stuck = "threads of block (%u, %u) wait at different barriers";
   };
-  for (unsigned i = 0; i < count && !stuck && !pst_faulty; ++i) {
-    pst_team &team = pst_take_team(blocks[i], sample);
-    run(team);
-    if (team.ended && team.fences == 0)
-      --pst_teams_at_hand; // nobody asks for it
-  }
-  for (bool open = true; open && !stuck && !pst_faulty;) {
-    open = false;
+  unsigned open = 0; // blocks that wait
+  auto turn = [&](const char *otherwise) {
     bool moved = false;
     for (unsigned i = 0; i < pst_teams_at_hand && !stuck && !pst_faulty; ++i) {
       pst_team &team = pst_teams[i];
@@ -262,11 +256,25 @@ static void pst_run_sample(unsigned sample, const unsigned *blocks, unsigned cou
       const unsigned fences = team.fences, phase = team.phase;
       run(team);
       moved |= team.ended || team.fences != fences || team.phase != phase;
-      open |= !team.ended;
+      open -= team.ended;
     }
     if (open && !moved && !stuck)
-      stuck = "block (%u, %u) waits for others of its sample that never come";
+      stuck = otherwise;
+  };
+  const unsigned most = pst_launched->together ? pst_launched->together : count;
+  for (unsigned i = 0; i < count && !stuck && !pst_faulty; ++i) {
+    while (open >= most && !stuck && !pst_faulty)
+      turn("block (%u, %u) waits for others of its sample, for which there is no room");
+    if (stuck || pst_faulty)
+      break;
+    pst_team &team = pst_take_team(blocks[i], sample);
+    run(team);
+    open += !team.ended;
+    if (team.ended && team.fences == 0)
+      --pst_teams_at_hand; // nobody asks for it
   }
+  while (open && !stuck && !pst_faulty)
+    turn("block (%u, %u) waits for others of its sample that never come");
   pst_release_teams();
   if (!stuck || pst_faulty)
     return;

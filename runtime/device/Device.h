@@ -28,6 +28,7 @@ public:
 /// An entry point of device code.
 struct DeviceKernel {
   void *handle = nullptr;
+  uint32_t together = 0; ///< blocks that run at once where nothing else does; 0: nobody asked
 };
 
 /// One launch of a kernel as runtime/abi/kernel.h describes it.
@@ -74,9 +75,10 @@ struct DeviceImage {
 class DeviceCode {
 public:
   virtual ~DeviceCode() = default;
-  /// `sharedBytes`: the most that a launch of it asks for. NotFound where there is no such
-  /// kernel; Unsupported where no block may have as much.
-  virtual Result<DeviceKernel> kernel(const std::string &name, uint32_t sharedBytes = 0) = 0;
+  /// `sharedBytes`: the most that a launch of it asks for. `threads` of a block: asks how many run
+  /// at once. NotFound where there is no such kernel; Unsupported where no block may have as much.
+  virtual Result<DeviceKernel> kernel(const std::string &name, uint32_t sharedBytes = 0,
+                                      uint32_t threads = 0) = 0;
 };
 
 /// Bytes that were taken through a device and not given back.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/sched/BatchBlock.h"
 
+#include "runtime/abi/kernel.h"
+
 // The state lies on the stack.
 #define XXH_STATIC_LINKING_ONLY
 #include <xxhash.h>
@@ -24,6 +26,12 @@ struct Offsets {
   }
   int64_t place(int64_t bytes) { return place(bytes, total); }
   Offsets(const Layout &layout, int64_t count) {
+    // Kernels may read what lies before an output, too; the first keeps its alignment.
+    constexpr int64_t before = 256;
+    static_assert(before >= PST_DEVICE_SLACK);
+    for (const OutputLayout &output : layout.outputs)
+      if (output.onDevice)
+        deviceTotal = before;
     for (const OutputLayout &output : layout.outputs) {
       const int64_t bytes = output.sampleBytes * count;
       const int64_t lengthBytes =

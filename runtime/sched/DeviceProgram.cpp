@@ -31,7 +31,8 @@ Result<std::shared_ptr<DeviceProgram>> DeviceProgram::load(const Layout &layout,
     program->planes = *kernel;
   }
   for (const JoinLayout &join : layout.joins) {
-    auto kernel = program->code->kernel(join.launch->name, join.launch->shared);
+    auto kernel =
+        program->code->kernel(join.launch->name, join.launch->shared, join.launch->threads);
     if (!kernel)
       return kernel.error();
     program->joins.push_back(*kernel);

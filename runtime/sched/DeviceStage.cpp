@@ -26,6 +26,14 @@ uint32_t blocksFor(const plan::DeviceKernelT &kernel, size_t samples) {
   return blocksFor(samples, 64);
 }
 
+/// Returns the blocks of a sample that wait for each other: half of those that a small GPU has room
+/// for, as another launch may wait beside.
+uint32_t blocksFor(const plan::JoinT &join, const DeviceKernel &kernel, size_t samples) {
+  if (join.chains)
+    return 1;
+  return blocksFor(samples, std::clamp<size_t>(kernel.together / 2, 1, PST_MAX_JOINED_BLOCKS));
+}
+
 bool isOutermost(const OutputLayout &output) { return output.stored[0] == output.nAxis; }
 
 } // namespace
@@ -184,10 +192,10 @@ Status DeviceStage::queue(Work &work, const std::vector<int64_t> &slots) {
     if (together != joined.end() && together->first == i) {
       const JoinLayout &join = layout.joins[size_t(together->number)];
       const plan::JoinT &all = *join.launch;
-      if (Status result = launch(
-              shared.joins[size_t(together->number)], all.threads, all.shared, together->entries,
-              together->records, join.recordBytes(),
-              [&](size_t some) { return all.chains ? 1 : blocksFor(some, PST_MAX_JOINED_BLOCKS); });
+      const DeviceKernel &kernel = shared.joins[size_t(together->number)];
+      if (Status result =
+              launch(kernel, all.threads, all.shared, together->entries, together->records,
+                     join.recordBytes(), [&](size_t some) { return blocksFor(all, kernel, some); });
           !result)
         return result;
       i = together++->end - 1;

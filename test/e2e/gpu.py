@@ -49,6 +49,12 @@ PIPELINES = {
     "branches": """  for row in synthetic(16, image = u8[h = 60, w = 44, c = rgb])
   let turned = row.image |> choose { 1 => gaussian_blur(3, 1.5), 1 => { flip(h) |> autocontrast }, 1 => posterize(3), 1 => identity }
   batch 7 last keep { output image: u8[n, h, w, c] = turned }""",
+    "around": """  for row in synthetic(12, image = u8[h = 40, w = 40, c = rgb]) order shuffled
+  let weak = row.image |> random_crop(32)
+  batch 1 {
+    output weak: u8[n, h, w, c] = weak
+    output strong: u8[n, h, w, c] = weak |> choose { 1 => translate(draw int(-7 .. 8), draw int(-7 .. 8)), 1 => shear(w, draw uniform(-0.3 .. 0.3)) }
+  }""",
     "nothing": """  for row in synthetic(9, image = u8[h = 8, w = 8, c = rgb], k = 0 .. 3)
   batch 4 last keep {
     output none: u8[n, h <= 8, w, c] pad 7 = row.image[h = 0 .. row.k]
@@ -137,12 +143,13 @@ class Gpu(GpuTest):
         self.assertGreater(len(expected.splitlines()), 1)
         stay = self.delivered_on_gpu(pipe)
         for seed in seeds:
-            self.behaviour = f"seed={seed}" + (" watch=1" if joined and seed == 1 else "")  # races are faults
+            self.behaviour = f"seed={seed} captures=1" + (" watch=1" if joined and seed == 1 else "")  # races are faults
             self.assertEqual(self.hashes("run", pipe, *arguments, "--gpu", "sm_90"), expected)
+        self.behaviour = "watch=1" if joined else ""
+        self.assertEqual(self.hashes("run", stay, *arguments, "--gpu", "sm_90"), expected)
         self.behaviour = ""
         if joined:
             self.assertEqual(self.hashes("run", pipe, *arguments, "--gpu", "sm_90", "--disable-pass", "join-launches"), expected)
-        self.assertEqual(self.hashes("run", stay, *arguments, "--gpu", "sm_90"), expected)
         self.assertEqual(self.hashes("run", stay, *arguments, "--gpu", "sm_90", "--transfer", "final"), expected)
         for level in ("resampled",) * resampled + ("planes",) * planes:
             self.assertEqual(self.hashes("run", pipe, *arguments, "--gpu", "sm_90", "--transfer", level), expected)
@@ -165,7 +172,19 @@ class Gpu(GpuTest):
         for name in in_turn(PIPELINES, 4, "gpu"):
             with self.subTest(name):
                 self.assert_same(self.write(PIPELINES[name], name), "--epochs", "2", resampled=name in ("crops", "branches"),
-                                 joined=name in ("branches", "sound"))
+                                 joined=name in ("around", "branches", "sound"))
+
+    def test_blocks_that_wait_on_a_small_gpu(self):
+        """Blocks that wait for each other are no more than have room at once: eight have none here."""
+        pipe = self.write(PIPELINES["branches"])
+        expected = self.hashes("run", pipe)
+        for multiprocessors in (1, 3):
+            self.behaviour = f"architecture=75 multiprocessors={multiprocessors}"
+            self.assertEqual(self.hashes("run", pipe, "--gpu", "sm_75"), expected)
+
+    def test_words_around_what_stays(self):
+        """Of the first output in the GPU's memory, too, nothing lies before it but what may be read."""
+        self.assert_same(self.write(PIPELINES["around"], "around"), joined=True, seeds=(1,))
 
     def test_batches_by_length(self):
         """Only the samples themselves: python.gpu compares the padding."""

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Every call enters the context and leaves it again: the caller's thread may have another
-// one. An error that ends the context (a stray access) is remembered, and every later
-// call says it: those of CUDA only say that the context is unusable.
+// one. While a training step is captured as a graph, CUDA refuses other threads what might disturb
+// it (memory, waiting), and drops the capture too; for the time of a call the thread says that its
+// work is none of the capture's. An error that ends the context (a stray access) is remembered, and
+// every later call says it: those of CUDA only say that the context is unusable.
 #include "runtime/device/cuda/CudaDevice.h"
 
 #include "runtime/abi/kernel.h"
@@ -43,7 +45,11 @@ public:
   template <typename Call> int enter(Call call) const {
     if (const int code = driver.ctxPushCurrent(context); code != cuda::success)
       return code;
+    int captures = cuda::captureRelaxed;
+    const bool isOurs = driver.threadExchangeStreamCaptureMode(&captures) == cuda::success;
     const int code = call();
+    if (isOurs)
+      driver.threadExchangeStreamCaptureMode(&captures);
     cuda::Context before;
     driver.ctxPopCurrent(&before);
     return code;
@@ -61,6 +67,7 @@ public:
   const int ordinal, device;
   int architecture = 0; ///< 90: compute capability 9.0
   int mostShared = 0;   ///< bytes of a block
+  int multiprocessors = 0;
 
 private:
   cuda::Context context = nullptr;
@@ -106,7 +113,8 @@ Status CudaDevice::open() {
   ownName = text;
   for (auto [value, attribute] :
        {std::pair(&major, cuda::computeMajor), std::pair(&minor, cuda::computeMinor),
-        std::pair(&mostShared, cuda::mostSharedOptin)})
+        std::pair(&mostShared, cuda::mostSharedOptin),
+        std::pair(&multiprocessors, cuda::multiprocessors)})
     if (Status status =
             call(driver.deviceGetAttribute(value, attribute, device), "asking what it can do");
         !status)
@@ -296,7 +304,8 @@ public:
     device->enter([&] { return device->driver.moduleUnload(module); });
   }
 
-  Result<DeviceKernel> kernel(const std::string &name, uint32_t sharedBytes) override {
+  Result<DeviceKernel> kernel(const std::string &name, uint32_t sharedBytes,
+                              uint32_t threads) override {
     cuda::Function function = nullptr;
     const int code = device->enter(
         [&] { return device->driver.moduleGetFunction(&function, module, name.c_str()); });
@@ -310,7 +319,8 @@ public:
                        " bytes of shared memory; a block of the " + device->name() + " has " +
                        std::to_string(device->mostShared) + ": compile for it, an sm_" +
                        std::to_string(device->architecture)};
-    constexpr uint32_t unasked = 48 << 10; // bytes that every launch may have
+    // What every launch may have, with the few bytes that a kernel has beside.
+    constexpr uint32_t unasked = (48 << 10) - 1024;
     if (sharedBytes > unasked)
       if (Status status = device->enter("reserving shared memory",
                                         [&] {
@@ -319,7 +329,17 @@ public:
                                         });
           !status)
         return status.error();
-    return DeviceKernel{function};
+    int together = 0;
+    if (threads)
+      if (Status status =
+              device->enter("asking how many blocks run at once",
+                            [&] {
+                              return device->driver.occupancyMaxActiveBlocksPerMultiprocessor(
+                                  &together, function, int(threads), sharedBytes);
+                            });
+          !status)
+        return status.error();
+    return DeviceKernel{function, uint32_t(together * device->multiprocessors)};
   }
 
 private:

@@ -36,6 +36,7 @@ bool bind(void *library, Driver &driver, const char *&missing) {
   one(driver.memcpyDtoHAsync, "cuMemcpyDtoHAsync_v2");
   one(driver.memcpyDtoDAsync, "cuMemcpyDtoDAsync_v2");
   one(driver.memsetD8Async, "cuMemsetD8Async");
+  one(driver.threadExchangeStreamCaptureMode, "cuThreadExchangeStreamCaptureMode");
   one(driver.streamCreateWithPriority, "cuStreamCreateWithPriority");
   one(driver.streamDestroy, "cuStreamDestroy_v2");
   one(driver.streamSynchronize, "cuStreamSynchronize");
@@ -49,6 +50,8 @@ bool bind(void *library, Driver &driver, const char *&missing) {
   one(driver.moduleUnload, "cuModuleUnload");
   one(driver.moduleGetFunction, "cuModuleGetFunction");
   one(driver.funcSetAttribute, "cuFuncSetAttribute");
+  one(driver.occupancyMaxActiveBlocksPerMultiprocessor,
+      "cuOccupancyMaxActiveBlocksPerMultiprocessor");
   one(driver.launchKernel, "cuLaunchKernel");
   return !missing;
 }

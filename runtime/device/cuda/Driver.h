@@ -27,6 +27,7 @@ enum Code : int {
   illegalAddress = 700,
   launchFailed = 719,
   systemDriverMismatch = 803,
+  captureUnsupported = 900,
 };
 
 using DevicePointer = uint64_t;
@@ -36,8 +37,14 @@ using Event = struct OpaqueEvent *;
 using Module = struct OpaqueModule *;
 using Function = struct OpaqueFunction *;
 
-enum DeviceAttribute : int { computeMajor = 75, computeMinor = 76, mostSharedOptin = 97 };
+enum DeviceAttribute : int {
+  multiprocessors = 16,
+  computeMajor = 75,
+  computeMinor = 76,
+  mostSharedOptin = 97
+};
 enum FunctionAttribute : int { mostDynamicShared = 8 };
+enum CaptureMode : int { captureRelaxed = 2 };
 inline constexpr unsigned nonBlockingStream = 1;
 inline constexpr unsigned eventWithoutTiming = 2, eventThatBlocks = 1;
 
@@ -66,6 +73,7 @@ struct Driver {
   int (*memcpyDtoHAsync)(void *to, DevicePointer from, size_t bytes, Stream stream);
   int (*memcpyDtoDAsync)(DevicePointer to, DevicePointer from, size_t bytes, Stream stream);
   int (*memsetD8Async)(DevicePointer to, unsigned char value, size_t bytes, Stream stream);
+  int (*threadExchangeStreamCaptureMode)(int *mode);
   int (*streamCreateWithPriority)(Stream *stream, unsigned flags, int priority);
   int (*streamDestroy)(Stream stream);
   int (*streamSynchronize)(Stream stream);
@@ -79,6 +87,8 @@ struct Driver {
   int (*moduleUnload)(Module module);
   int (*moduleGetFunction)(Function *function, Module module, const char *name);
   int (*funcSetAttribute)(Function function, int attribute, int value);
+  int (*occupancyMaxActiveBlocksPerMultiprocessor)(int *blocks, Function function, int threads,
+                                                   size_t sharedBytes);
   int (*launchKernel)(Function function, unsigned gridX, unsigned gridY, unsigned gridZ,
                       unsigned blockX, unsigned blockY, unsigned blockZ, unsigned sharedBytes,
                       Stream stream, void **parameters, void **extra);

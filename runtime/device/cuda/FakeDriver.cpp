@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/device/cuda/FakeDriver.h"
 
+#include <algorithm>
 #include <cassert>
 #include <cstdlib>
 #include <cstring>
@@ -11,6 +12,12 @@ namespace penstock::runtime::cuda {
 namespace {
 
 FakeDriver *current; // the table's functions have no closures
+thread_local int captureMode = 0;
+
+/// Returns whether a call might disturb another thread's capture, which CUDA then drops.
+bool disturbs(const std::string &name) {
+  return name.starts_with("mem") || name.ends_with("Synchronize") || name == "eventQuery";
+}
 
 template <typename Handle> Handle handleOf(uintptr_t number) {
   return reinterpret_cast<Handle>(number);
@@ -32,6 +39,26 @@ void *newMemory(size_t bytes) {
   return memory;
 }
 
+/// Shared memory and threads of a multiprocessor, and shared memory of a block: CUDA C++
+/// Programming Guide, "Technical Specifications per Compute Capability".
+struct Room {
+  int kilobytes, threads, ofBlock;
+};
+Room roomOf(int architecture) {
+  switch (architecture) {
+  case 75:
+    return {64, 1024, 64};
+  case 80:
+  case 87:
+    return {164, architecture == 80 ? 2048 : 1536, 163};
+  case 86:
+  case 89:
+    return {100, 1536, 99};
+  default:
+    return architecture >= 120 ? Room{100, 1536, 99} : Room{228, 2048, 227};
+  }
+}
+
 } // namespace
 
 /// Queued work: done when `after` is, if there is one. `host`: memory of the host that it touches.
@@ -49,6 +76,8 @@ template <typename Work> int FakeDriver::call(const char *name, Work work) {
     return found->second.second;
   if (lost != success)
     return lost;
+  if (options.captures && captureMode != captureRelaxed && disturbs(name))
+    return blame(std::string(name) + " while another thread captures a graph", captureUnsupported);
   return work();
 }
 
@@ -63,6 +92,13 @@ bool FakeDriver::isDeviceMemory(DevicePointer at, size_t bytes) const {
 }
 bool FakeDriver::isPinned(const void *at, size_t bytes) const {
   return holds(pinned, reinterpret_cast<uintptr_t>(at), bytes);
+}
+
+int FakeDriver::blocksOfMultiprocessor(unsigned threads, size_t sharedBytes) const {
+  const Room room = roomOf(options.architecture);
+  const size_t reserved = options.architecture < 80 ? 0 : 1024;
+  const size_t byMemory = (size_t(room.kilobytes) << 10) / (sharedBytes + reserved + 16);
+  return int(std::min<size_t>({byMemory, size_t(room.threads) / threads, 16}));
 }
 
 //===--- doing what is queued -----------------------------------------------------===//
@@ -137,11 +173,17 @@ FakeDriver::FakeDriver(Options wanted) : options(std::move(wanted)), random(opti
   };
   functions.deviceGetAttribute = [](int *value, int attribute, int) {
     return current->call("deviceGetAttribute", [=] {
-      *value = attribute == computeMajor   ? current->options.architecture / 10
-               : attribute == computeMinor ? current->options.architecture % 10
-                                           : 227 << 10;
+      const FakeDriver::Options &all = current->options;
+      *value = attribute == computeMajor      ? all.architecture / 10
+               : attribute == computeMinor    ? all.architecture % 10
+               : attribute == multiprocessors ? all.multiprocessors
+                                              : roomOf(all.architecture).ofBlock << 10;
       return success;
     });
+  };
+  functions.threadExchangeStreamCaptureMode = [](int *mode) {
+    std::swap(*mode, captureMode);
+    return int(success);
   };
   functions.devicePrimaryCtxRetain = [](Context *context, int) {
     return current->call("devicePrimaryCtxRetain", [=] {
@@ -366,20 +408,33 @@ void FakeDriver::fillCode() {
       if (!current->modules[module]->has(name))
         return notFound;
       *function = handleOf<Function>(current->nextHandle++);
-      current->kernels[*function] = {module, name};
+      current->kernels[*function] = {module, name, 48 << 10};
       return success;
     });
   };
-  functions.funcSetAttribute = [](Function, int, int) {
-    return current->call("funcSetAttribute", [] { return success; });
+  functions.funcSetAttribute = [](Function function, int, int value) {
+    return current->call("funcSetAttribute", [=] {
+      current->kernels[function].mostShared = value;
+      return value > roomOf(current->options.architecture).ofBlock << 10 ? invalidValue : success;
+    });
+  };
+  functions.occupancyMaxActiveBlocksPerMultiprocessor = [](int *blocks, Function, int threads,
+                                                           size_t sharedBytes) {
+    return current->call("occupancyMaxActiveBlocksPerMultiprocessor", [=] {
+      *blocks = current->blocksOfMultiprocessor(unsigned(threads), sharedBytes);
+      return success;
+    });
   };
   functions.launchKernel = [](Function function, unsigned blocks, unsigned count, unsigned,
                               unsigned threads, unsigned, unsigned, unsigned sharedBytes,
                               Stream stream, void **parameters, void **) {
     return current->call("launchKernel", [=] {
-      const auto &[module, name] = current->kernels[function];
+      const auto &[module, name, mostShared] = current->kernels[function];
       if (blocks == 0 || count == 0 || count > 65535 || threads == 0 || threads > 1024)
         return current->blame("a launch without blocks or with too many", invalidValue);
+      constexpr unsigned own = 16; // of what a kernel has beside
+      if (sharedBytes + own > unsigned(mostShared) + (mostShared > 48 << 10 ? own : 0))
+        return current->blame("a launch with more shared memory than was asked for", invalidValue);
       FakeLaunch launch{name,
                         blocks,
                         count,
@@ -387,7 +442,9 @@ void FakeDriver::fillCode() {
                         sharedBytes,
                         *static_cast<void **>(parameters[0]),
                         *static_cast<pst_sample_status **>(parameters[1]),
-                        {}};
+                        {},
+                        unsigned(current->options.multiprocessors *
+                                 current->blocksOfMultiprocessor(threads, sharedBytes))};
       return current->queue(
           stream, {[launch, code = current->modules[module]]() mutable {
                      for (auto [at, bytes] : current->device)

@@ -25,6 +25,7 @@ struct FakeLaunch {
   pst_sample_status *status = nullptr;
   /// All memory of the device that is allocated: begin and bytes.
   std::vector<std::pair<void *, size_t>> memory;
+  unsigned together = 0; ///< blocks that have room at once
 };
 
 /// A loaded module: its kernels, by name.
@@ -49,6 +50,8 @@ public:
     uint64_t seed = 0;
     size_t memory = SIZE_MAX; ///< of the device, in bytes
     int architecture = 90;
+    int multiprocessors = 132;
+    bool captures = false; ///< another thread captures a graph all the time
     /// An image as a module; null: `noBinaryForGpu`.
     std::function<std::unique_ptr<FakeModule>(const char *image)> load;
   };
@@ -84,6 +87,7 @@ private:
   int queue(Stream stream, Operation operation);
   bool isDeviceMemory(DevicePointer at, size_t bytes) const;
   bool isPinned(const void *at, size_t bytes) const;
+  int blocksOfMultiprocessor(unsigned threads, size_t sharedBytes) const;
   int blame(const std::string &what, int code);
 
   Driver functions{};
@@ -94,7 +98,12 @@ private:
   std::map<OpaqueStream *, std::deque<Operation>> streams;
   std::map<OpaqueEvent *, std::shared_ptr<bool>> events;
   std::map<OpaqueModule *, std::shared_ptr<FakeModule>> modules;
-  std::map<OpaqueFunction *, std::pair<OpaqueModule *, std::string>> kernels;
+  struct Kernel {
+    OpaqueModule *module;
+    std::string name;
+    int mostShared; ///< bytes that were asked for
+  };
+  std::map<OpaqueFunction *, Kernel> kernels;
   size_t used = 0;
   int retained = 0;
   int lost = success; ///< the result of every call once the context is lost

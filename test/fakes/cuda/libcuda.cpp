@@ -3,12 +3,13 @@
 // libcuda.so.1 for tests: a simulated GPU, whose kernels are CUDA text behind the shim.
 //
 // Whoever opens the driver finds it by LD_LIBRARY_PATH. PENSTOCK_FAKE_GPU says how it behaves:
-// words like `seed=3 memory=1000000 architecture=86 memAlloc=2:2` (the call number 2 of memAlloc
-// fails with error 2), or `watch=1`, where races of its threads are faults. `count=FILE` watches,
-// too, and counts accesses: at the end of the process FILE has a line for each kernel, which adds
-// up its launches (`NAME launches 2 loads 384 ...`, the fields of pst_shim_counts; records and
-// states are `launched`, all other memory is tensors). What went wrong by then, and what was not
-// given back, is written to stderr.
+// words like `seed=3 memory=1000000 architecture=86 multiprocessors=4 memAlloc=2:2` (the call
+// number 2 of memAlloc fails with error 2), `captures=1`, where another thread captures a graph all
+// the time, or `watch=1`, where races of its threads are faults. `count=FILE` watches, too, and
+// counts accesses: at the end of the process FILE has a line for each kernel, which adds up its
+// launches (`NAME launches 2 loads 384 ...`, the fields of pst_shim_counts; records and states are
+// `launched`, all other memory is tensors). What went wrong by then, and what was not given back,
+// is written to stderr.
 
 #include "runtime/abi/kernel.h"
 #include "runtime/device/cuda/FakeDriver.h"
@@ -93,6 +94,7 @@ public:
     launch.count = asked.count;
     launch.threads = asked.threads;
     launch.shared_bytes = asked.sharedBytes;
+    launch.together = asked.together;
     if (!isWatched())
       return library->run(launch, {});
     if (!isCounted())
@@ -137,6 +139,9 @@ struct Simulated {
         result.memory = std::stoull(value);
       if (word.starts_with("architecture="))
         result.architecture = std::stoi(value);
+      result.captures |= word == "captures=1";
+      if (word.starts_with("multiprocessors="))
+        result.multiprocessors = std::stoi(value);
     }
     return result;
   }
@@ -196,6 +201,9 @@ EXPORT(cuMemcpyDtoDAsync_v2, memcpyDtoDAsync,
        (DevicePointer a, DevicePointer b, size_t c, Stream d), (a, b, c, d))
 EXPORT(cuMemsetD8Async, memsetD8Async, (DevicePointer a, unsigned char b, size_t c, Stream d),
        (a, b, c, d))
+EXPORT(cuThreadExchangeStreamCaptureMode, threadExchangeStreamCaptureMode, (int *a), (a))
+EXPORT(cuOccupancyMaxActiveBlocksPerMultiprocessor, occupancyMaxActiveBlocksPerMultiprocessor,
+       (int *a, Function b, int c, size_t d), (a, b, c, d))
 EXPORT(cuStreamCreateWithPriority, streamCreateWithPriority, (Stream * a, unsigned b, int c),
        (a, b, c))
 EXPORT(cuStreamDestroy_v2, streamDestroy, (Stream a), (a))

@@ -154,7 +154,7 @@ std::set<std::string> spacesOf(const std::string &ptx) {
     rest = behind;
     line = line.trim();
     for (llvm::StringRef access : {"ld.", "st.", "atom.", "red."})
-      if (line.consume_front(access))
+      if (line.consume_front(access) && (line.consume_front("relaxed.gpu.") || true))
         spaces.insert(line.take_while([](char c) { return llvm::isAlnum(c); }).str());
   }
   return spaces;
