@@ -17,7 +17,7 @@ static constexpr int64_t mostSums = 12, mostElements = 48;
 static constexpr int64_t mostMapped = 512;
 /// Bytes of a row that a thread writes, or reads of memory.
 static constexpr int64_t mostRowBytes = 32;
-/// Threads that have a box each before boxes grow: those of a block.
+/// Threads that have a box each before boxes grow, where one block makes all of a sample.
 static constexpr int64_t threadsWithWork = 256;
 
 namespace {
@@ -94,7 +94,7 @@ static bool keepsThreadsBusy(NamedTensorType type, int64_t boxElements) {
 }
 
 /// The box of elements that a thread makes of a value; null: one element.
-static DictionaryAttr boxOf(Value value) {
+static DictionaryAttr boxOf(Value value, bool inPasses) {
   Operation *op = value.getDefiningOp();
   if (!op || op->hasAttr("vector") || op->getNumResults() != 1 || formOf(op) != KernelForm::inlined)
     return {};
@@ -130,23 +130,23 @@ static DictionaryAttr boxOf(Value value) {
   if (row >= 0 && axes[row].isStatic() && !made.resampled.contains(axes[row].name)) {
     for (int64_t count = 16; count > 1; count /= 2)
       if (axes[row].extent % count == 0 &&
-          (count <= 4 ||
-           (count * made.widest <= mostRowBytes && keepsThreadsBusy(type, elements * count))) &&
+          (count <= 4 || (count * made.widest <= mostRowBytes &&
+                          (!inPasses || keepsThreadsBusy(type, elements * count)))) &&
           take(axes[row], count))
         break;
   }
   return vector.empty() ? DictionaryAttr() : builder.getDictionaryAttr(vector);
 }
 
-static void chooseVector(Value value) {
-  if (DictionaryAttr box = boxOf(value))
+static void chooseVector(Value value, bool inPasses) {
+  if (DictionaryAttr box = boxOf(value, inPasses))
     value.getDefiningOp()->setAttr("vector", box);
 }
 
 /// Returns whether a box has whole words of 16 bytes of each of its rows, and loads words of its
 /// own: rows need no ends.
 static bool isOfWords(Value value) {
-  DictionaryAttr box = boxOf(value);
+  DictionaryAttr box = boxOf(value, /*inPasses=*/false);
   const Made made = behind(value);
   if (!box || !made.inWords || made.isChosen) // a strip decides for a row
     return false;
@@ -164,9 +164,9 @@ static bool isOfWords(Value value) {
 void penstock::schedules::chooseVectors(KernelOp kernel, bool inPasses, bool inTurns) {
   kernel.walk([&](Operation *op) {
     if (op->getAttr("schedule") == StringAttr::get(op->getContext(), "scratch"))
-      chooseVector(op->getResult(0));
+      chooseVector(op->getResult(0), inPasses);
   });
   for (Value value : llvm::cast<ReturnOp>(kernel.getBody().front().getTerminator()).getValues())
     if (inPasses || isOfWords(value) || !chooseStrip(value, inTurns))
-      chooseVector(value);
+      chooseVector(value, inPasses);
 }

@@ -64,12 +64,12 @@ pipe.kernel @counts_pictures "pixels" {
 // resampled each has weights of its own.
 // CHECK-LABEL: pipe.kernel @makes_pixels "pixels"
 pipe.kernel @makes_pixels "pixels" {
-^bb0(%x: !pipe.tensor<u8[h=9, w=?, c=3]>, %weights: !pipe.tensor<i32[w=16, k=?]>, %start: !pipe.tensor<i32[w=16]>, %rows: i64):
+^bb0(%x: !pipe.tensor<u8[h=9, w=?, c=3]>, %weights: !pipe.tensor<i32[w=16, k=?]>, %start: !pipe.tensor<i32[w=16]>):
   // CHECK: pipe.resample {{.*}} {vector = {c = 3 : i64}}
   %0 = pipe.resample pillow %x along "w" with %weights, %start : !pipe.tensor<u8[h=9, w=?, c=3]>, !pipe.tensor<i32[w=16, k=?]>, !pipe.tensor<i32[w=16]> -> !pipe.tensor<u8[h=9, w=16, c=3]>
   // CHECK: pipe.view {{.*}} {vector = {c = 3 : i64, w = 16 : i64}}
-  %1 = pipe.view %x by affine_map<(c, h, w)[s0] -> (h + s0, w, c)> [%rows] : !pipe.tensor<u8[h=9, w=?, c=3]> -> !pipe.tensor<u8[c=3, h=256, w=16]>
-  pipe.return %0, %1 : !pipe.tensor<u8[h=9, w=16, c=3]>, !pipe.tensor<u8[c=3, h=256, w=16]>
+  %1 = pipe.view %x by affine_map<(c, h, w) -> (h, w, c)> [] : !pipe.tensor<u8[h=9, w=?, c=3]> -> !pipe.tensor<u8[c=3, h=9, w=16]>
+  pipe.return %0, %1 : !pipe.tensor<u8[h=9, w=16, c=3]>, !pipe.tensor<u8[c=3, h=9, w=16]>
 }
 
 // Of few elements, all threads of a block make some; of wide ones, a thread reads no more bytes than it would write.
