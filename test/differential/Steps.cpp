@@ -550,7 +550,9 @@ Value Draft::choose(Value x) {
   const bool hasScalar = rng.chance(0.4);
   if (hasScalar)
     types.push_back(builder.getF64Type());
-  const Value other = depth == 0 && rng.chance(0.3) ? rng.pick(tensors) : Value();
+  const bool isOutermost =
+      llvm::isa_and_present<PipelineOp>(builder.getInsertionBlock()->getParentOp());
+  const Value other = isOutermost && rng.chance(0.3) ? rng.pick(tensors) : Value();
   std::vector<Value> sizes = sizesOf(dims);
   if (other) {
     types.push_back(other.getType());
