@@ -38,7 +38,8 @@ std::optional<uint8_t> findExifOrientation(std::span<const uint8_t> block) {
     // SHORT is what the standard says, LONG and signed ones are what some programs write.
     const uint32_t type = number(entry + 2, 2);
     const int size = type == 3 || type == 8 ? 2 : type == 4 || type == 9 ? 4 : 0;
-    const uint32_t value = size ? number(entry + 8, size) : 0;
+    const bool isOne = number(entry + 4, 4) == 1; // several stand elsewhere, and mean nothing
+    const uint32_t value = size && isOne ? number(entry + 8, size) : 0;
     return value >= 1 && value <= 8 ? uint8_t(value) : uint8_t(1);
   }
   return std::nullopt;

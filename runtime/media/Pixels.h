@@ -23,11 +23,14 @@ template <typename Channel> Channel grayOf(Colour<Channel> pixel) {
 
 /// Up to 256 colours. Indices without a colour give (i, i, i), as in Pillow.
 struct Palette {
-  std::array<Rgb, 256> colours;
+  std::array<Rgb, 256> colours{}; ///< black where a file has none
 
-  Palette() {
-    for (size_t i = 0; i < colours.size(); ++i)
-      colours[i] = {uint8_t(i), uint8_t(i), uint8_t(i)};
+  /// Returns the palette that leaves numbers as they are.
+  static Palette ofNumbers() {
+    Palette palette;
+    for (size_t i = 0; i < palette.colours.size(); ++i)
+      palette.colours[i] = {uint8_t(i), uint8_t(i), uint8_t(i)};
+    return palette;
   }
 };
 

@@ -142,8 +142,8 @@ class Formats(unittest.TestCase):
                    self.rng.integers(1, width - left + 1))
 
     def compare(self, data, what, like=None):
-        """`like`: the same picture for Pillow, where not every version of it reads this file."""
-        image = Image.open(io.BytesIO(like or data))
+        """`like`: the same picture for Pillow, where not every version of it reads this file; or what makes it."""
+        image = Image.open(io.BytesIO(like(data) if callable(like) else like or data))
         for kind, mode in (("rgb", "RGB"), ("gray", "L")):
             theirs = numpy.asarray(image.convert(mode)).reshape(image.height, image.width, -1)
             ours = self.decode(data, kind)
@@ -228,7 +228,8 @@ class Formats(unittest.TestCase):
                 self.compare_indices(saved(image, kind), numpy.asarray(image), f"{kind}, {image.mode}")
         for turn in range(9):
             data = self.runs(*(int(n) for n in self.rng.integers(1, 24, 2)), False, down=turn % 2 == 1)
-            self.compare_indices(data, numpy.asarray(Image.open(io.BytesIO(data))), f"run lengths, {turn}")
+            plain = Image.open(io.BytesIO(self.unpacked(data, False)))
+            self.compare_indices(data, numpy.asarray(plain), f"run lengths, {turn}")
         wide = "the file has 16 bits a channel: `decode(gray, depth = 16)` gives its numbers"
         none = " file without numbers of a palette, which `decode(index)` gives; `decode(gray)` gives grays"
         for data, message in ((png(self.rng, 5, 5, 0, 16), wide), (png(self.rng, 5, 5, 2, 16), wide), (png(self.rng, 5, 5, 2, 8), "a PNG" + none),
@@ -244,8 +245,14 @@ class Formats(unittest.TestCase):
             self.compare(data, what)
 
     def test_png_palettes_that_are_short(self):
+        """Numbers behind the last colour are black, as in Pillow since its version 10."""
         for colours in (1, 3, 200):
             self.compare(png(self.rng, 9, 9, 3, 8, colours=colours), f"{colours} colours")
+            data = png(self.rng, 9, 9, 3, 8, colours=colours, values=self.rng.integers(0, 256, (9, 9, 1)))
+            at = data.index(b"PLTE") - 4
+            there = data[at + 8:at + 8 + 3 * colours]
+            whole = data[:at] + chunk(b"PLTE", there + bytes(768 - len(there))) + data[at + 12 + len(there):]
+            self.compare(data, f"numbers behind {colours} colours", whole)
 
     def test_png_of_pillow(self):
         for mode in ("RGB", "RGBA", "L", "LA", "1", "P"):
@@ -473,7 +480,7 @@ class Formats(unittest.TestCase):
                 for header in (40, 52, 56, 64, 108, 124):
                     data = self.bmp(9, 13, bits, header=header, down=down)
                     self.compare(data, f"{bits} bits, header {header}", longer(data))
-            self.compare(self.bmp(9, 13, 4, colours=5, down=down), "five colours")
+            self.compare(self.bmp(9, 13, 4, colours=5, down=down), "five colours", self.bmp_with_black)
         for bits, masks in ((32, (0xFF0000, 0xFF00, 0xFF, 0)),
                             (32, (0xFF000000, 0xFF0000, 0xFF00, 0)),
                             (32, (0xFF000000, 0xFF0000, 0xFF00, 0xFF)),
@@ -484,6 +491,42 @@ class Formats(unittest.TestCase):
                     data = self.bmp(9, 13, bits, 3, masks, header)
                     self.compare(data, f"{bits}, {masks}, {header}", longer(data))
 
+    def bmp_with_black(self, data):
+        """The same BMP of 16 colours, of which those that it lacks are black."""
+        offset, count = struct.unpack_from("<I", data, 10)[0], struct.unpack_from("<I", data, 46)[0]
+        more = 4 * (16 - count)
+        head = data[:2] + struct.pack("<IHHI", len(data) + more, 0, 0, offset + more) + data[14:46] + struct.pack("<I", 16) + data[50:54]
+        return head + data[54:54 + 4 * count] + bytes(more) + data[54 + 4 * count:]
+
+    def unpacked(self, data, four):
+        """The same picture without run lengths, as they are told in Microsoft's "Bitmap Compression"."""
+        offset, _, width, height = struct.unpack_from("<IIii", data, 10)
+        pixels, x, at = [], 0, offset
+        def put(count, one):
+            pixels.extend(one(i) for i in range(count))
+        while len(pixels) < width * abs(height):
+            first, second = data[at], data[at + 1]
+            at += 2
+            if first:
+                put(min(first, max(width - x, 0)), lambda i: second if not four else second & 15 if i % 2 else second >> 4)
+                x += first
+            elif second == 0:
+                put(-len(pixels) % width, lambda i: 0)
+                x = 0
+            elif second == 2:
+                put(data[at] + data[at + 1] * width, lambda i: 0)
+                x, at = len(pixels) % width, at + 2
+            else:
+                put(second, lambda i: data[at + i] if not four else data[at + i // 2] & 15 if i % 2 else data[at + i // 2] >> 4)
+                x, at = x + second, at + ((second + 1) // 2 if four else second)
+                at += at % 2
+        rows = numpy.array(pixels[:width * abs(height)], numpy.uint8).reshape(abs(height), width)
+        rows = numpy.pad(rows, ((0, 0), (0, -width % 4))).tobytes()
+        palette = data[54:54 + 4 * struct.unpack_from("<I", data, 46)[0]]
+        palette += bytes(1024 - len(palette))
+        return (b"BM" + struct.pack("<IHHI", 54 + len(palette) + len(rows), 0, 0, 54 + len(palette)) +
+                struct.pack("<IiiHHIIiiII", 40, width, height, 1, 8, 0, 0, 0, 0, 256, 0) + palette + rows)
+
     def runs(self, height, width, four, data=None, down=False, colours=None, gap=0):
         """A BMP of run lengths; random ones where none are given, with every kind of them."""
         body = bytearray()
@@ -493,11 +536,11 @@ class Formats(unittest.TestCase):
                 while left > 0 and self.rng.integers(0, 8):
                     kind, count = self.rng.integers(0, 4), int(self.rng.integers(1, 9))
                     if kind == 0 and count > 2:
-                        size = count // 2 if four else count
+                        size = (count + 1) // 2 if four else count
                         body += bytes([0, count]) + self.rng.integers(0, 256, size, dtype=numpy.uint8).tobytes()
                         body += b"\0" * ((len(body) + gap) % 2)
                     elif kind == 1 and count > 6:
-                        body += bytes([0, 2, *self.rng.integers(0, 256, 2), count - 6, int(self.rng.integers(0, 2))])
+                        body += bytes([0, 2, count - 6, int(self.rng.integers(0, 2))])
                     else:
                         body += bytes([count, int(self.rng.integers(0, 256))])
                     left -= count
@@ -517,9 +560,13 @@ class Formats(unittest.TestCase):
         for four in (False, True):
             for turn in range(30):
                 height, width = (int(n) for n in self.rng.integers(1, 24, 2))
-                self.compare(self.runs(height, width, four, down=turn % 2 == 1, gap=turn % 3),
-                             f"four {four}, {height} x {width}, {turn}")
-        self.compare(self.runs(2, 5, False, b"\x05\x07\0\0\x05\x08", colours=20), "few colours")
+                data = self.runs(height, width, four, down=turn % 2 == 1, gap=turn % 3)
+                self.compare(data, f"four {four}, {height} x {width}, {turn}", self.unpacked(data, four))
+        data = self.runs(2, 5, False, b"\x05\x07\0\0\x05\x08", colours=20)
+        self.compare(data, "few colours")
+        self.compare(data, "few colours", self.unpacked(data, False))
+        data = self.runs(2, 5, False, b"\x05\x07\0\0\x05\x28", colours=20)
+        self.compare(data, "a number behind the colours", self.unpacked(data, False))
 
     def test_bmp_run_lengths_that_end_early(self):
         whole = self.runs(9, 13, True, b"\x0d\x12\0\0" * 8 + b"\x0d\x34")

@@ -35,6 +35,7 @@ CODECS = {
     "mp3-vbr": (["-c:a", "libmp3lame", "-ar", 24000, "-q:a", 4], ["mp3"], MONO_STEREO),
     "mp3-free": (["-c:a", "libmp3lame", "-ar", 32000, "-b:a", "64k", "-reservoir", 0], ["mp3"], (2,)),
     "mp2": (["-c:a", "mp2", "-b:a", "128k"], ["mpg", "ts"], (2,)),
+    "mp2-alone": (["-c:a", "mp2", "-b:a", "128k", "-muxdelay", 0], ["ts"], (1,)),  # MP3 in the tables of the stream
     "aac": (["-c:a", "aac", "-b:a", "96k", "-aac_pns", 0], ["aac", "mp4", "mkv", "flv", "ts"], (1, 2, 6)),
     "aac-noise": (["-c:a", "aac", "-b:a", "48k"], ["aac", "mp4"], (1, 2)),
     "vorbis": (["-c:a", "libvorbis", "-q:a", 4], ["ogg", "webm", "mkv"], (1, 2, 6)),
@@ -53,10 +54,10 @@ CODECS = {
 }
 BITS = {"flac": 16, "alac": 16, "wavpack": 16, "pcm": 24}
 # Whose decoders compute in integers.
-EXACT = {*BITS, "adpcm", "mp2"}
+EXACT = {*BITS, "adpcm", "mp2", "mp2-alone"}
 # Packets that do not lie in the file in one piece each (nor do WavPack's in Matroska, which leaves out their heads); decoders whose state may reach back further than is known: AC-3's
 # has random numbers, Opus' comes near to what it was, and most often to the bit.
-SCATTERED, LONG_STATES = ("ts", "mpg"), ("ac3", "adpcm", "mp2", "opus")
+SCATTERED, LONG_STATES = ("ts", "mpg"), ("ac3", "adpcm", "mp2", "mp2-alone", "opus")
 FORMATS = {"ts": "mpegts", "mpg": "mpeg", "aac": "adts", "mkv": "matroska", "m4a": "ipod", "caf": "caf"}
 
 
@@ -266,7 +267,7 @@ class Packets(SoundTest):
                         self.assertIsNotNone(half)
                         numpy.testing.assert_array_equal(half.view("<u4"), part[(low + high) // 2 - low:].view("<u4"))
                 os.remove(path)
-            self.assertGreater(bad, DAMAGED // 100 if codec not in ("mp3-24", "mp2") else -1)  # MPEG has no checksums, and finds its way
+            self.assertGreater(bad, DAMAGED // 100 if codec not in ("mp3-24", "mp2", "mp2-alone") else -1)  # MPEG has no checksums, and finds its way
         self.assertLess(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, 1 << 21)  # KiB
 
 

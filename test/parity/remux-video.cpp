@@ -3,11 +3,12 @@
 // Writes the video packets of a file into another container, with marks and data as
 // told, for tests of what must not be believed.
 //
-//   remux-video IN OUT [keys=all|none|SEED] [drop=SEED] [flip=SEED] [fields=1]
+//   remux-video IN OUT [keys=all|none|SEED] [drop=SEED] [flip=SEED] [fields=1] [times=packets]
 //
 // `keys` marks all packets, none, or some as key frames; `drop` leaves out one packet
 // in sixteen, not the first; `flip` turns a bit in one packet in sixteen. With `fields` packets
-// are decoded one per unit of time, for files that do not say when.
+// are decoded one per unit of time, for files that do not say when. With `times` pictures are shown
+// when they are decoded, as where a stream without times was put into a container.
 extern "C" {
 #include <libavcodec/avcodec.h>
 #include <libavformat/avformat.h>
@@ -25,7 +26,7 @@ namespace {
 struct Change {
   std::string keys;
   std::optional<std::mt19937> mark, drop, flip;
-  bool hasFields = false;
+  bool hasFields = false, hasTimesOfPackets = false;
   int64_t count = 0;
 };
 
@@ -40,6 +41,8 @@ Change changeOf(int count, char **words) {
       change.mark = random;
     } else if (name == "fields") {
       change.hasFields = true;
+    } else if (name == "times") {
+      change.hasTimesOfPackets = true;
     } else {
       (name == "drop" ? change.drop : change.flip) = random;
     }
@@ -93,6 +96,9 @@ int main(int count, char **words) {
     return fail(words[2], code);
   AVPacket *packet = av_packet_alloc();
   for (bool isFirst = true; av_read_frame(in, packet) >= 0;) {
+    if (packet->stream_index == video && change.hasTimesOfPackets)
+      packet->pts = packet->dts =
+          av_rescale_q(change.count++, av_inv_q(from->avg_frame_rate), from->time_base);
     if (packet->stream_index == video && apply(change, *packet, isFirst)) {
       av_packet_rescale_ts(packet, from->time_base, to->time_base);
       packet->stream_index = 0;

@@ -122,6 +122,16 @@ class Starts(video.VideoTest):
                         self.assertLess(fewest, FRAMES, "a seek leaves packets out")
         self.assertEqual(seen, set(CODECS) - clips.LEFT_OUT)
 
+    def test_times_of_packets(self):
+        """Pictures that are shown in another order than they are decoded in, each with the time of its packet: the headers say so."""
+        for codec in ("h264", "h264-open", "h265", "h265-open"):
+            for container in ("mp4", "mkv", "ts"):
+                path = os.path.join(self.folder, f"{codec}-packets.{container}")
+                subprocess.run([self.remux_program, os.path.join(self.folder, codec + ".nut"), path, "times=packets"], check=True)
+                with self.subTest(os.path.basename(path)):
+                    self.assertIsNotNone(self.check_clips(path, codec))
+                    self.assertEqual(self.decoder.reading, "no_times")
+
     def test_fields_of_mpeg4(self):
         """Their vectors are in units of the file's first picture between others."""
         path = self.muxed("mpeg4-fields", "mkv", "all")

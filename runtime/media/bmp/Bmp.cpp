@@ -87,8 +87,8 @@ Palette readPalette(std::span<const uint8_t> bytes, const BmpInfo &info) {
   return palette;
 }
 
-/// Indices of all pixels, as Pillow finds them: runs go on from row to row but for ends
-/// of lines, literal 4-bit pixels are read in pairs alone, and jumps are misread.
+/// Indices of all pixels, as Pillow finds them: literal pixels go on from row to row but for ends
+/// of lines, a run ends with its row.
 class RunReader {
 public:
   RunReader(std::span<const uint8_t> bytes, const BmpInfo &info, std::span<uint8_t> out)
@@ -129,26 +129,20 @@ private:
         put(1, uint8_t(i % 2 ? value & 15 : value >> 4));
     x += pixels;
   }
-  bool jump() { // Pillow passes over a pair of bytes, and takes the next one
-    if (at > bytes.size() || bytes.size() - at < 4)
+  bool jump() {
+    if (at > bytes.size() || bytes.size() - at < 2)
       return false;
-    put(bytes[at + 2] + uint64_t(bytes[at + 3]) * info.width, 0);
+    put(bytes[at] + uint64_t(bytes[at + 1]) * info.width, 0);
     x = filled % info.width;
-    at += 4;
+    at += 2;
     return true;
   }
   bool copy(unsigned pixels) {
-    const size_t size = info.runBits == 8 ? pixels : pixels / 2;
+    const size_t size = (pixels * info.runBits + 7) / 8;
     const size_t here = std::min(size, bytes.size() - std::min(at, bytes.size()));
-    for (size_t i = 0; i < here; ++i) {
-      const uint8_t byte = bytes[at + i];
-      if (info.runBits == 8) {
-        put(1, byte);
-      } else {
-        put(1, byte >> 4);
-        put(1, byte & 15);
-      }
-    }
+    const size_t whole = std::min<size_t>(pixels, here * 8 / info.runBits);
+    for (size_t i = 0; i < whole; ++i)
+      put(1, packedAt(bytes.data() + at, i, info.runBits));
     x += pixels;
     at += here;
     at += at % 2; // of the file
@@ -269,7 +263,7 @@ Status decodeBmp(std::span<const uint8_t> bytes, const Target &target, const Ima
   const uint8_t *pixels = info->runBits ? work.data() : bytes.data() + info->pixels;
   const unsigned indexBits = info->runBits ? 8 : info->bits;
   const bool hasColours = info->bits <= 8 && target.format != PixelFormat::Index;
-  const Palette palette = hasColours ? readPalette(bytes, *info) : Palette();
+  const Palette palette = hasColours ? readPalette(bytes, *info) : Palette::ofNumbers();
   const Region &region = target.region;
   stats.rowsDecoded += region.height;
   for (uint32_t y = 0; y < region.height; ++y) {

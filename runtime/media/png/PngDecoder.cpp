@@ -191,7 +191,7 @@ Status decodePng(std::span<const uint8_t> bytes, const Target &target, const Ima
   if (!parts)
     return parts.error();
   if (target.format == PixelFormat::Index)
-    parts->palette = Palette();
+    parts->palette = Palette::ofNumbers();
   const uint32_t top = target.region.top, bottom = top + target.region.height;
   const uint32_t last = parts->hasEnd ? bottom : info->height;
   stats.rowsDecoded += info->interlaced ? info->height : last;

@@ -34,7 +34,7 @@ Result<std::shared_ptr<const SoundTrack>> SoundTrack::open(std::span<const uint8
   if (index.size() < sizeof head)
     return Error{Code::Corrupt, "the index of the sound is damaged"};
   std::memcpy(&head, index.data(), sizeof head);
-  if (std::memcmp(head.magic, "PSTKSND2", sizeof head.magic) || head.size != index.size() ||
+  if (std::memcmp(head.magic, "PSTKSND3", sizeof head.magic) || head.size != index.size() ||
       head.library != (*module)->sound_library || head.samples <= 0 || head.channels == 0 ||
       head.rate == 0)
     return Error{Code::Corrupt, "the index of the sound is damaged, or of another FFmpeg"};

@@ -104,6 +104,11 @@ TEST(JpegProbe, TakesASenselessOrientationAsNone) {
   EXPECT_EQ(probeJpeg(withExif(true, 9))->orientation, 1);
   EXPECT_EQ(probeJpeg(withExif(true, 6, 2))->orientation, 1) << "wrong type";
   EXPECT_EQ(probeJpeg(withExif(true, 0x10006, 4))->orientation, 1);
+  for (uint8_t count : {0, 9}) {
+    auto several = withExif(true, 6);
+    several[12 + 26] = count;
+    EXPECT_EQ(probeJpeg(several)->orientation, 1) << int(count);
+  }
   auto file = withExif(true, 6);
   file[12 + 4] = 0xFF; // the directory lies outside the segment
   file[12 + 7] = 0xFF;

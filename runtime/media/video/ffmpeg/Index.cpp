@@ -2,6 +2,7 @@
 #include "runtime/media/video/ffmpeg/Index.h"
 
 #include "runtime/media/video/ffmpeg/Numbers.h"
+#include "runtime/media/video/ffmpeg/PictureOrder.h"
 #include "runtime/media/video/ffmpeg/Pictures.h"
 
 #include <algorithm>
@@ -15,7 +16,7 @@ namespace penstock::video {
 
 namespace {
 
-constexpr char magic[8] = {'P', 'S', 'T', 'K', 'V', 'I', 'D', '4'};
+constexpr char magic[8] = {'P', 'S', 'T', 'K', 'V', 'I', 'D', '5'};
 constexpr uint32_t maxPackets = 1u << 27;
 
 /// The numbers of the parameters that decoders look at.
@@ -26,14 +27,13 @@ template <typename Visit> void eachNumber(AVCodecParameters &p, Visit visit) {
   visit(p.color_space), visit(p.chroma_location), visit(p.video_delay);
 }
 
-/// The orientation of EXIF that a display matrix of quarter turns and mirrors
-/// amounts to; 1 for any other.
-uint32_t orientationOf(const AVStream &stream) {
-  const uint8_t *side = av_stream_get_side_data(&stream, AV_PKT_DATA_DISPLAYMATRIX, nullptr);
-  if (!side)
+/// Returns the orientation of EXIF that a display matrix of quarter turns and mirrors amounts to; 1
+/// for any other, and for none.
+uint32_t orientationOf(const uint8_t *matrix) {
+  if (!matrix)
     return 1;
   int32_t m[9];
-  std::memcpy(m, side, sizeof m);
+  std::memcpy(m, matrix, sizeof m);
   auto sign = [](int32_t value) { return (value > 0) - (value < 0); };
   // A stored pixel (x, y) is shown at (a x + c y, b x + d y).
   const int a = sign(m[0]), b = sign(m[1]), c = sign(m[3]), d = sign(m[4]);
@@ -157,7 +157,8 @@ Index Index::make(const pst_video_bytes &file, const pst_video_limits &limits) {
   std::memcpy(index.head.magic, magic, sizeof magic);
   index.head.file_size = file.size;
   index.head.library = avcodec_version();
-  index.head.orientation = orientationOf(stream);
+  index.head.orientation =
+      orientationOf(av_stream_get_side_data(&stream, AV_PKT_DATA_DISPLAYMATRIX, nullptr));
   index.stream = input.chosenNumber();
   index.parameters = newParameters();
   if (avcodec_parameters_copy(index.parameters.get(), stream.codecpar) < 0)
@@ -185,6 +186,7 @@ void Index::readPackets(Input &input, const pst_video_bytes &file) {
   leavesOut = pictures->skips();
   bool needsAll = false;
   TimesInOrder inOrder(parameters->codec_id);
+  PictureOrder order(*parameters);
   bool hasFields = false;
   int64_t reference = INT64_MAX; // the time of the last picture that is not between others
   while (input.next(*packet)) {
@@ -198,6 +200,7 @@ void Index::readPackets(Input &input, const pst_video_bytes &file) {
     const Picture picture = pictures->read({packet->data, size_t(packet->size)});
     leavesOut &= !picture.isOdd;
     one.flags = flagsOf(*packet, picture);
+    order.take(*packet, picture.isBehindAll, picture.isSecondField);
     if (picture.isBehindHalf && !packets.empty())
       packets.back().flags |= Packet::Damaged;
     if (one.flags & Packet::SecondField) {
@@ -216,11 +219,21 @@ void Index::readPackets(Input &input, const pst_video_bytes &file) {
     packets.push_back(one);
   }
   std::sort(times.begin(), times.end());
-  if (std::adjacent_find(times.begin(), times.end()) != times.end() || !inOrder.areRight(hasFields))
+  if (std::adjacent_find(times.begin(), times.end()) != times.end() ||
+      !inOrder.areRight(hasFields) || order.contradictsTimes())
     head.flags |= PST_VIDEO_SEQUENTIAL;
   if (needsAll)
     for (Packet &one : packets)
       one.flags &= uint16_t(~Packet::Start);
+}
+
+/// Takes the extents of the first frame, and how it is turned: what a stream says of itself
+/// (H.264's display orientation) goes before what its container says.
+void Index::describe(const AVFrame &frame) {
+  head.width = uint32_t(frame.width);
+  head.height = uint32_t(frame.height);
+  if (const auto *matrix = av_frame_get_side_data(&frame, AV_FRAME_DATA_DISPLAYMATRIX))
+    head.orientation = orientationOf(matrix->data);
 }
 
 /// Frames by time. What is shown before the first key frame may need packets
@@ -234,10 +247,8 @@ void Index::findFrames(Input &input, const pst_video_bytes &file, const pst_vide
   std::optional<int64_t> anchor; // the first key frame that comes out
   auto take = [&] {
     while (avcodec_receive_frame(codec.get(), frame.get()) >= 0) {
-      if (seen.empty()) {
-        head.width = uint32_t(frame->width);
-        head.height = uint32_t(frame->height);
-      }
+      if (seen.empty())
+        describe(*frame);
       if (frame->pts < 0 || frame->pts >= int64_t(packets.size()))
         continue;
       seen.push_back(frame->pts);
@@ -312,10 +323,8 @@ void Index::countFrames(Input &input, const pst_video_limits &limits) {
   FramePtr frame = newFrame();
   auto take = [&](int64_t at) {
     while (avcodec_receive_frame(codec.get(), frame.get()) >= 0) {
-      if (shown.empty()) {
-        head.width = uint32_t(frame->width);
-        head.height = uint32_t(frame->height);
-      }
+      if (shown.empty())
+        describe(*frame);
       shown.push_back(std::clamp<int64_t>(frame->pts, 0, at));
     }
   };

@@ -75,6 +75,7 @@ private:
   void readPackets(Input &input, const pst_video_bytes &file);
   void findFrames(Input &input, const pst_video_bytes &file, const pst_video_limits &limits);
   bool comesOut(int64_t wanted, const pst_video_bytes &file, const pst_video_limits &limits) const;
+  void describe(const AVFrame &frame);
   void countFrames(Input &input, const pst_video_limits &limits);
   void order(std::span<const int64_t> lost);
   int64_t lastBefore(int64_t packet, uint16_t flag) const;

@@ -153,7 +153,10 @@ static std::string whyNotOpened(int code) {
 
 void Input::findStream(AVMediaType kind) {
   const bool isSound = kind == AVMEDIA_TYPE_AUDIO;
-  int code = avformat_open_input(&context, "", nullptr, nullptr); // frees it where it fails
+  AVDictionary *scan = nullptr;
+  av_dict_set_int(&scan, "scan_all_pmts", 1, 0); // of MPEG-TS, as FFmpeg's program has it
+  int code = avformat_open_input(&context, "", nullptr, &scan); // frees it where it fails
+  av_dict_free(&scan);
   if (code >= 0) {
     ProbeOptions options(context->nb_streams);
     code = avformat_find_stream_info(context, options.data());

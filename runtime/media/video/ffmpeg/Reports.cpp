@@ -28,9 +28,13 @@ struct Kept {
 thread_local Kept kept;
 
 void keep(void *context, int level, const char *format, va_list arguments) {
-  if (level > AV_LOG_ERROR || !kept.first.empty())
-    return;
   const AVClass *known = context ? *static_cast<const AVClass **>(context) : nullptr;
+  const int offset = known && known->log_level_offset_offset
+                         ? *reinterpret_cast<const int *>(static_cast<const char *>(context) +
+                                                          known->log_level_offset_offset)
+                         : 0;
+  if (level > AV_LOG_ERROR || offset == unheard || !kept.first.empty())
+    return;
   if (known && known->item_name)
     kept.first = std::string(known->item_name(context)) + ": ";
   char text[160] = {};

@@ -11,6 +11,8 @@ namespace penstock::video {
 /// (the last is 56; higher bits than the lowest eight are a colour). FFmpeg's own
 /// level and callback are the whole process's, and perhaps somebody's.
 constexpr int quiet = 150;
+/// Likewise, of objects whose reports are nobody's reason.
+constexpr int unheard = quiet + 1;
 
 /// While one of these lives, reports of FFmpeg's on this thread are kept here and not shown. One
 /// at a time on a thread.

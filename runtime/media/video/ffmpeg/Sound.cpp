@@ -21,7 +21,7 @@ namespace penstock::video {
 
 namespace {
 
-constexpr char magic[8] = {'P', 'S', 'T', 'K', 'S', 'N', 'D', '2'};
+constexpr char magic[8] = {'P', 'S', 'T', 'K', 'S', 'N', 'D', '3'};
 constexpr uint32_t maxPackets = 1u << 27;
 constexpr uint32_t maxChannels = 64;
 /// A day of two channels at 48 kHz.
