@@ -483,13 +483,15 @@ typedef struct pst_session_options {
   const int64_t *seed; /* NULL: the pipeline's */
   uint32_t epoch;      /* the first one */
   uint32_t rank;
-  uint32_t world;         /* 0 means 1 */
-  int32_t threads;        /* 0: the processors of the affinity mask, no more than the quota of
-                           * a cgroup allows (rounded up), / ranks_here */
-  int32_t ranks_here;     /* ranks on this machine; 0 means 1 */
-  int32_t prefetch;       /* batches in the making or ready; 0: 2 */
-  int32_t fetch_threads;  /* 0: chosen */
-  uint64_t memory_budget; /* bytes of host memory for the fixed part; 0: no limit */
+  uint32_t world;        /* 0 means 1 */
+  int32_t threads;       /* 0: the processors of the affinity mask, no more than the quota of
+                          * a cgroup allows (rounded up), / ranks_here */
+  int32_t ranks_here;    /* ranks on this machine; 0 means 1 */
+  int32_t prefetch;      /* batches in the making or ready; 0: 2 */
+  int32_t fetch_threads; /* 0: chosen */
+  /* Bytes of host memory for the fixed part, and as many, at most 1 GiB, for files that are read
+   * ahead; 0: no limit, and 1 GiB. A file that is larger is read all the same. */
+  uint64_t memory_budget;
   /* Fraction of bad samples allowed per rank and epoch, in place of the pipeline's, rounded down,
    * but to one at least unless it is 0; negative: fail at the first. NULL: the pipeline's. */
   const double *on_error;

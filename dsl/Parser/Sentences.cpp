@@ -115,6 +115,7 @@ void reportRefusal(const Refusal &refusal, Diagnostics &diagnostics) {
       &Speaker::assignForEquals,
       &Speaker::conditionAfterValue,
       &Speaker::chained,
+      &Speaker::severalNames,
       &Speaker::missingType,
       &Speaker::wrongHead,
       &Speaker::bodyWithoutBraces,

@@ -41,10 +41,12 @@ public:
   bool bodyWithoutBraces();
   bool resultWithoutReturn();
   bool misplacedStatement();
+  bool severalNames();
   bool headOutOfOrder();
   bool shareForRemainder();
   bool strayUnit();
   bool strayPlace();
+  std::optional<size_t> headOf(size_t token) const;
   std::optional<size_t> nakedParenthesis() const;
   bool tuple();
   bool reservedAsName();

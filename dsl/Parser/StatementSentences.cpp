@@ -55,6 +55,15 @@ bool Speaker::missingType() {
   return true;
 }
 
+// `let (a, b) = f(x)`
+bool Speaker::severalNames() {
+  if (!is(Lexer::LPAREN) || !previous(Lexer::LET))
+    return false;
+  say("a `let` names one value")
+      .hint("`let both = ...`, then `both.a` and `both.b`: a record has several");
+  return true;
+}
+
 // `mpa (x in xs) {`, `(x in xs) {`, `chose {`
 bool Speaker::wrongHead() {
   if (!is(Lexer::LBRACE) || at == 0 || refusal.within(Parser::RuleType))

@@ -348,7 +348,19 @@ bool Speaker::assignForEquals() {
   return false;
 }
 
-// `a < b < c`, `0 .. 4 .. 2`
+/// Returns the bracket that is open at a token.
+std::optional<size_t> Speaker::headOf(size_t token) const {
+  size_t depth = 0;
+  for (size_t i = token; i-- > 0;) {
+    if (isCloser(type(i)))
+      ++depth;
+    else if (isOpener(type(i)) && depth-- == 0)
+      return i;
+  }
+  return std::nullopt;
+}
+
+// `a < b < c`, `0 .. 4 .. 2`, `window (p in a, q in b, ...)`
 bool Speaker::chained() {
   if (!afterExpression() || refusal.within(Parser::RuleType) || refusal.within(Parser::RuleBind))
     return false;
@@ -368,6 +380,13 @@ bool Speaker::chained() {
     bool same = range ? other == Lexer::RANGE_TO || other == Lexer::RANGE_IN
                       : (other >= Lexer::EQ && other <= Lexer::GE) || other == Lexer::IN;
     if (depth == 0 && same) {
+      const std::optional<size_t> open = headOf(i);
+      if (open && *open > 0 && tokens.is(*open - 1, Lexer::WINDOW)) {
+        say("a window goes over one tensor")
+            .note(tokens.items[i].range, "the first one")
+            .hint("what one `map` makes of both, or a window for each");
+        return true;
+      }
       say(range ? "ranges do not chain" : "comparisons do not chain")
           .note(tokens.items[i].range, "the first one")
           .hint(range ? "a range has two ends and no step" : "`a < b and b < c`");
@@ -452,16 +471,7 @@ bool Speaker::strayPlace() {
 
 /// The `(` without a function before it that the refused token stands in.
 std::optional<size_t> Speaker::nakedParenthesis() const {
-  if (refusal.rules.front() != Parser::RuleGroup)
-    return std::nullopt;
-  size_t depth = 0;
-  for (size_t i = at; i-- > 0;) {
-    if (isCloser(type(i)))
-      ++depth;
-    else if (isOpener(type(i)) && depth-- == 0)
-      return i;
-  }
-  return std::nullopt;
+  return refusal.rules.front() == Parser::RuleGroup ? headOf(at) : std::nullopt;
 }
 
 // `(a, b)`

@@ -88,7 +88,7 @@ struct SessionOptions {
   uint64_t memoryBudget = 0;
   uint64_t sampleMemory = 0;
   /// Fetched bytes that wait to be decoded. Above it only the batch that is due
-  /// next fetches more. 0: 1 GiB.
+  /// next fetches more. 0: the budget, at most 1 GiB.
   uint64_t fetchMemory = 0;
 
   /// Rows come from Session::giveRows(), not from the pipeline's order.

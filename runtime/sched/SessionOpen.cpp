@@ -144,6 +144,9 @@ Result<std::unique_ptr<Session>> Session::open(std::shared_ptr<const Plan> plan,
   impl->limits.fetchAhead = options.fetchAhead ? options.fetchAhead : 64;
   if (options.fetchMemory)
     impl->limits.fetchMemory = int64_t(std::min<uint64_t>(options.fetchMemory, INT64_MAX));
+  else if (options.memoryBudget)
+    impl->limits.fetchMemory =
+        int64_t(std::min<uint64_t>(options.memoryBudget, uint64_t(impl->limits.fetchMemory)));
   if (options.sampleMemory)
     impl->scratch.cap = int64_t(std::min<uint64_t>(options.sampleMemory, INT64_MAX));
   impl->scratch.share = std::min(impl->scratch.share, impl->scratch.cap);

@@ -157,7 +157,11 @@ template <typename Number> static bool convert(DType type, Number value, uint8_t
 }
 
 static std::string shown(int64_t value) { return std::to_string(value); }
-static std::string shown(double value) { return "the float " + shortestText(value); }
+/// Integers of a caller that are too large for this program's come as floats.
+static std::string shown(double value) {
+  const bool isInteger = std::isfinite(value) && std::abs(value) >= 0x1p63;
+  return (isInteger ? "" : "the float ") + shortestText(value);
+}
 
 template <typename Number> Status ExternalRow::setScalar(size_t column, Number value) {
   const ColumnInfo &info = (*table)[column];

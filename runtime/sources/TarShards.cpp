@@ -303,7 +303,8 @@ Result<std::unique_ptr<Source>> openTarShards(FileSystem &files, const TarOption
   if (!index)
     return index.error();
   if (index->rowCount() == 0)
-    return Error{Code::NotFound, options.path + " has no rows: no member's name has a dot"};
+    return Error{Code::NotFound,
+                 options.path + " has no rows: no member has a name such as `0001.jpg`"};
   const std::vector<std::string> known = index->extensions();
   std::vector<ColumnInfo> table;
   std::vector<TarShards::Column> given;

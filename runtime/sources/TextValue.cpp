@@ -82,9 +82,9 @@ bool fits(DType type, int64_t value) {
 }
 
 /// A whole number that is written as a float, such as `3.0` or `1e3`: its digits alone. Nothing
-/// where it has a fraction, or far more digits than an integer.
+/// where it has a fraction.
 std::optional<std::string> wholeOf(std::string_view text) {
-  constexpr int64_t mostDigits = 40;
+  constexpr int64_t mostDigits = 400;
   const size_t mark = text.find_first_of("eE");
   std::string_view mantissa = text.substr(0, mark);
   int64_t exponent = 0;
@@ -109,7 +109,7 @@ std::optional<std::string> wholeOf(std::string_view text) {
     return sign + "0";
   // Digits before the point, once it has been moved.
   const int64_t count = std::clamp<int64_t>(exponent, -mostDigits, mostDigits) + int64_t(point);
-  if (count > mostDigits || digits.find_last_not_of('0') + 1 > size_t(std::max<int64_t>(count, 0)))
+  if (digits.find_last_not_of('0') + 1 > size_t(std::max<int64_t>(count, 0)))
     return std::nullopt;
   digits.resize(size_t(count), '0');
   return sign + digits.substr(first);

@@ -87,7 +87,7 @@ def load(source: str | os.PathLike[str], *, pipeline: str | None = None, paramet
     rank, world      this rank's number and how many there are
     threads          0: the processors that this process may use, divided by `ranks_here` (the ranks on this machine)
     prefetch         batches in the making or ready
-    memory_budget    bytes of memory for the fixed part; 0: no limit
+    memory_budget    bytes of memory for the fixed part, and as many, at most 1 GiB, for files that are read ahead; 0: no limit, and 1 GiB
     held             what happens when more batches are held than there is memory for: "grow" takes more, within
                      `memory_budget`; "error"
     last             what becomes of rows that fill no batch, in place of what the pipeline says: "drop", "keep", or "pad", a

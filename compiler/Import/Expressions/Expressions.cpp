@@ -276,6 +276,11 @@ Val Expressions::evalField(const dsl::FieldExpr &field) {
   if (value.is(Kind::Row))
     return rowField(value, field.field.text, field.field.range);
   const dsl::OtherName *other = dsl::findOtherName(field.field.text);
+  if (value.is(Kind::Tensor) && find(dims(value.ir), field.field.text))
+    fail(field.base->range,
+         quote(field.field.text) + " is an axis of this " + show(value) +
+             ", and only records and rows have fields",
+         "`extent(x, " + field.field.text + ")` is how many elements lie along it");
   fail(field.base->range, "only records and rows have fields, and this is " + show(value),
        !other                ? ""
        : other->ours.empty() ? std::string(other->says)

@@ -126,7 +126,10 @@ Val Intrinsics::reduce(const dsl::Name &name, const std::vector<Argument> &args,
          logical                   ? "compare first: `count(x > 0 over [h, w])`"
          : kind == ReduceKind::max ? "`any` is true where one of them is"
          : kind == ReduceKind::min ? "`all` is true where each of them is"
-                                   : "`count` counts truth values");
+         : kind == ReduceKind::argmax || kind == ReduceKind::argmin
+             ? "`" + name.text + "(u8(x) over [w])` is the first that is " +
+                   (kind == ReduceKind::argmax ? "true" : "false")
+             : "`count` counts truth values");
   Val value = arg.value;
   const mlir::Type given = element;
   if (isStored(element)) {

@@ -177,6 +177,9 @@ Val PipelineImport::outputLayout(const dsl::OutputDecl &output, const Val &value
     noteValue(report, output.value.get(), value);
     if (unknown && missing.size() == 1)
       report.hint(quote(missing[0]));
+    else if (const Dim *only = missing.size() == 1 ? find(have, missing[0]) : nullptr;
+             only && only->axis.extent == 1)
+      report.hint("`x[" + missing[0] + " = 0]` is the only one along it");
     throw Abort{};
   }
   if (value.is(Kind::Number) && order.size() + 1 == output.type.axes.size())

@@ -3,6 +3,8 @@
 // Conversions of element types.
 #include "compiler/Import/Values/Arithmetic.h"
 
+#include <cmath>
+
 using namespace penstock::importer;
 using penstock::pipe::CastMode;
 
@@ -149,6 +151,16 @@ mlir::Type Arithmetic::unify(const std::string &spelling, Val &a, Val &b, dsl::S
   }
   if (isStored(common))
     common = mlir::Float32Type::get(&context);
+  for (const Val *side : {&a, &b}) {
+    const std::optional<double> written = common.isF32() && side->is(Kind::Number) && side->untyped
+                                              ? constantF64(side->ir)
+                                              : std::nullopt;
+    if (written && std::isfinite(*written) && std::isinf(static_cast<float>(*written)))
+      fail(range,
+           quote(spelling) + " of " + show(a) + " and " + show(b) +
+               ": the number does not fit f32, which ends at 3.4e38",
+           "`f64(...)` of the other side has room for it");
+  }
   const bool untyped =
       common.isF64() && (a.untyped || !isFloat(left)) && (b.untyped || !isFloat(right));
   const bool untypedInt = isInt(common) && a.untyped && b.untyped;

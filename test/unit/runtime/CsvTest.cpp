@@ -169,9 +169,10 @@ TEST(TextValue, Numbers) {
   EXPECT_EQ(*parseValue(DType::i64, "-0.0e7"), 0);
   EXPECT_EQ(messageOf(DType::i64, "1e19"), "`1e19` does not fit i64");
   EXPECT_EQ(messageOf(DType::u8, "256.0"), "`256.0` does not fit u8");
-  for (const char *text :
-       {"4.5", ".", "a.0", "1e-1", "1e40", "--1.0", "1.0.0", "nan", "1e", "0x1.0"})
+  for (const char *text : {"4.5", ".", "a.0", "1e-1", "--1.0", "1.0.0", "nan", "1e", "0x1.0"})
     EXPECT_EQ(messageOf(DType::i64, text), "`" + std::string(text) + "` is not a whole number");
+  for (const char *text : {"1e40", "-1e99999999999", "12e18"})
+    EXPECT_EQ(messageOf(DType::i64, text), "`" + std::string(text) + "` does not fit i64");
   EXPECT_EQ(messageOf(DType::i64, ""), "`` is not a whole number");
   EXPECT_EQ(messageOf(DType::i64, "+-4"), "`+-4` is not a whole number");
   EXPECT_EQ(messageOf(DType::i64, "9223372036854775808"), "`9223372036854775808` does not fit i64");

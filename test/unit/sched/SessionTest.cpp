@@ -403,6 +403,15 @@ TEST(Session, FetchedBytesAreBounded) {
   session = folderPipeline().open(options);
   ASSERT_TRUE(session);
   EXPECT_EQ((*session)->memory().fetchLimit, 1u);
+  options.fetchMemory = 0;
+  for (auto [budget, limit] : {std::pair<uint64_t, uint64_t>(0, 1 << 30),
+                               {uint64_t(4) << 30, 1 << 30},
+                               {64 << 20, 64 << 20}}) {
+    options.memoryBudget = budget;
+    auto other = folderPipeline().open(options);
+    ASSERT_TRUE(other) << other.error().message;
+    EXPECT_EQ((*other)->memory().fetchLimit, limit);
+  }
   EXPECT_EQ(readEpoch(**session).samples, expected);
   // The batch that is due, and what each fetching thread had begun.
   EXPECT_LE((*session)->statistics().fetchedBytesHeld, (4 + 3) * largest);
