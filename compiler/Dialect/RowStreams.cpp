@@ -3,6 +3,7 @@
 // Rows that are made when they are read.
 #include "compiler/Dialect/RowStreams.h"
 #include "compiler/Dialect/ScheduleDialect.h"
+#include <functional>
 
 using namespace mlir;
 using namespace penstock::pipe;
@@ -38,48 +39,64 @@ static SmallVector<std::optional<int64_t>> bytesApart(Value tensor) {
   return apart;
 }
 
-/// How far `expr` moves where each dimension moves by `steps`; null where it depends on numbers of
-/// the sample, or on places.
-static std::optional<int64_t> stepOf(AffineExpr expr, ArrayRef<std::optional<int64_t>> steps,
-                                     ViewOp view) {
+namespace {
+/// How far something moves from one place to the next.
+struct Step {
+  bool isEven = true;               ///< the same everywhere
+  std::optional<int64_t> bytes = 0; ///< or elements; null where a number of the sample decides
+
+  bool stands() const { return isEven && bytes == 0; }
+};
+} // namespace
+
+/// The number that a factor of a view's map is, if it is known.
+static std::optional<int64_t> knownFactor(AffineExpr factor, ViewOp view) {
+  if (auto constant = llvm::dyn_cast<AffineConstantExpr>(factor))
+    return constant.getValue();
+  if (auto symbol = llvm::dyn_cast<AffineSymbolExpr>(factor))
+    if (auto known = view.getSymbols()[symbol.getPosition()].getDefiningOp<ConstantOp>())
+      if (auto number = llvm::dyn_cast<IntegerAttr>(known.getValue()))
+        return number.getInt();
+  return std::nullopt;
+}
+
+/// How far `expr` moves where each dimension moves by `steps`.
+static Step stepOf(AffineExpr expr, ArrayRef<Step> steps, ViewOp view) {
   if (auto dim = llvm::dyn_cast<AffineDimExpr>(expr))
     return steps[dim.getPosition()];
   auto both = llvm::dyn_cast<AffineBinaryOpExpr>(expr);
   if (!both)
-    return 0; // the same everywhere
-  auto low = stepOf(both.getLHS(), steps, view), high = stepOf(both.getRHS(), steps, view);
-  if (!low || !high)
-    return std::nullopt;
+    return {};
+  const Step low = stepOf(both.getLHS(), steps, view), high = stepOf(both.getRHS(), steps, view);
+  if (low.stands() && high.stands())
+    return {};
+  auto together = [](const Step &a, const Step &b, auto combine) {
+    return Step{a.isEven && b.isEven,
+                a.bytes && b.bytes ? std::optional(combine(*a.bytes, *b.bytes)) : std::nullopt};
+  };
   if (both.getKind() == AffineExprKind::Add)
-    return *low + *high;
-  if (*low == 0 && *high == 0)
-    return 0;
-  if (both.getKind() != AffineExprKind::Mul)
-    return std::nullopt;
-  AffineExpr factor = *low == 0 ? both.getLHS() : both.getRHS();
-  if (auto constant = llvm::dyn_cast<AffineConstantExpr>(factor))
-    return (*low + *high) * constant.getValue();
-  if (auto symbol = llvm::dyn_cast<AffineSymbolExpr>(factor))
-    if (auto known = view.getSymbols()[symbol.getPosition()].getDefiningOp<ConstantOp>())
-      if (auto number = llvm::dyn_cast<IntegerAttr>(known.getValue()))
-        return (*low + *high) * number.getInt();
-  return std::nullopt;
+    return together(low, high, std::plus<int64_t>());
+  if (both.getKind() != AffineExprKind::Mul || !(low.stands() || high.stands()))
+    return {false, std::nullopt};
+  const Step factor{true, knownFactor(low.stands() ? both.getLHS() : both.getRHS(), view)};
+  return together(low.stands() ? high : low, factor, std::multiplies<int64_t>());
 }
 
-/// Returns whether columns of `tensor` are `channels` bytes apart in memory, and channels one.
+/// Returns whether columns of `tensor` are `channels` bytes apart in memory, and channels one, and
+/// rows lie equally far apart, in whichever direction.
 static bool hasDenseRows(Value tensor, int64_t columns, int64_t channels) {
   const int64_t rank = tensorOf(tensor).getRank();
-  SmallVector<SmallVector<std::optional<int64_t>>> steps(rank); // by axis that moves
+  SmallVector<SmallVector<Step>> steps(rank); // by axis that moves
   for (int64_t axis = 0; axis < rank; ++axis) {
-    steps[axis].assign(rank, 0);
-    steps[axis][axis] = 1;
+    steps[axis].resize(rank);
+    steps[axis][axis].bytes = 1;
   }
   while (!isInMemory(tensor)) {
     auto view = tensor.getDefiningOp<ViewOp>();
     if (!view)
       return false;
     for (auto &step : steps) {
-      SmallVector<std::optional<int64_t>> inner;
+      SmallVector<Step> inner;
       for (AffineExpr expr : view.getMap().getResults())
         inner.push_back(stepOf(expr, step, view));
       step = inner;
@@ -92,9 +109,9 @@ static bool hasDenseRows(Value tensor, int64_t columns, int64_t channels) {
   SmallVector<int64_t> bytes(rank, 0);
   for (int64_t moved = 0; moved < rank; ++moved)
     for (auto [step, distance] : llvm::zip(steps[moved], apart)) {
-      if (!step || (moved >= columns && *step && !distance))
+      if (!step.isEven || (moved >= columns && (!step.bytes || (*step.bytes && !distance))))
         return false;
-      bytes[moved] += moved >= columns && *step ? *step * *distance : 0;
+      bytes[moved] += moved >= columns && *step.bytes ? *step.bytes * *distance : 0;
     }
   return bytes[columns] == channels && (rank == columns + 1 || bytes[columns + 1] == 1);
 }

@@ -55,7 +55,6 @@ private:
     const int64_t extent = axis == 0 && rowTile ? *rowTile : a.extent;
     return a.isStatic() && extent <= penstock::analysis::mostChannels;
   }
-  bool readsInterleaved(Value tensor, StringRef name) const;
   std::pair<int64_t, int64_t> planesOf(Value tensor, int64_t most, int64_t alone) const;
   KernelOp kernel;
   const penstock::lane::Features &has;
@@ -64,36 +63,6 @@ private:
   llvm::DenseSet<Value> planned; ///< whose loops nobody had stated
 };
 } // namespace
-
-/// Returns whether elements of `tensor` come from memory that interleaves the axis `name`, or
-/// from rows of pixels.
-bool LoopPlanner::readsInterleaved(Value tensor, StringRef name) const {
-  llvm::SetVector<Value> reached;
-  reached.insert(tensor);
-  for (size_t next = 0; next < reached.size(); ++next) {
-    Value value = reached[next];
-    auto type = llvm::dyn_cast<NamedTensorType>(value.getType());
-    if (!type)
-      continue;
-    if (stored.rows.contains(value)) { // of one picture at a time
-      const int64_t rows = type.axisIndex(value.getDefiningOp<ResampleOp>().getAxis());
-      return rows == 0 || type.axisIndex(name) > rows;
-    }
-    if (stored.inMemory.contains(value)) {
-      if (type.getRank() > 1 && type.getAxes().back().name == name)
-        return true;
-      continue;
-    }
-    Operation *op = value.getDefiningOp();
-    if (auto choose = llvm::dyn_cast_if_present<ChooseOp>(op))
-      for (Region &arm : choose.getArms())
-        reached.insert(
-            arm.front().getTerminator()->getOperand(llvm::cast<OpResult>(value).getResultNumber()));
-    if (op)
-      reached.insert(op->operand_begin(), op->operand_end());
-  }
-  return false;
-}
 
 Tail penstock::schedules::tailOf(const Axis &axis, int64_t lanes) {
   constexpr int64_t fewest = 4;
@@ -147,7 +116,7 @@ LoopsAttr LoopPlanner::loopsFor(Value tensor, ValueRange made) {
   int64_t unroll = along + 1 < rank ? rank - 1 : -1;
   if (unroll < 0 && !made.empty())
     for (int64_t axis = 0; axis < rank - 1; ++axis)
-      if (isSmall(type, axis) && readsInterleaved(tensor, type.getAxes()[axis].name))
+      if (isSmall(type, axis) && wantsAllOf(tensor, type.getAxes()[axis].name, stored))
         unroll = axis;
   // As many lanes as one vector register has bytes: u8 to f32 chains then use
   // four registers per value, which hides latency.

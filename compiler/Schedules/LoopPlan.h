@@ -39,6 +39,10 @@ int64_t enoughLanes(mlir::Value tensor, int64_t alone, bool hasChannels, pipe::K
 void planTogether(pipe::ReturnOp op, const StoredValues &stored, const lane::Features &has,
                   const llvm::DenseSet<mlir::Value> &planned);
 
+/// Returns whether all elements of `tensor` along the small axis `name` are better made side by
+/// side: memory has them so, or most of the work is the same for all (UnrolledAxis.cpp).
+bool wantsAllOf(mlir::Value tensor, llvm::StringRef name, const StoredValues &stored);
+
 //===--- what loops are written for (LoopVersions.cpp) --------------------------------===//
 
 /// Combinations of arms of choices below `tensor` that loops are written for.

@@ -117,6 +117,19 @@ static Operation *scatteredBehind(Value value) {
   return nullptr;
 }
 
+/// Returns the choice that a value is, as far as views, borders and conversions make it; null where
+/// it is none, or stored.
+static ChooseOp choiceBehind(Value value) {
+  for (Operation *op = value.getDefiningOp(); op && !op->hasAttr("schedule");
+       op = op->getOperand(0).getDefiningOp()) {
+    if (auto choose = llvm::dyn_cast<ChooseOp>(op))
+      return choose->getNumResults() == 1 ? choose : ChooseOp();
+    if (!llvm::isa<ViewOp, PadOp, CastOp>(op))
+      break;
+  }
+  return {};
+}
+
 /// Returns whether lanes would go along a few elements, such as channels, of many: a sum, minimum
 /// and so on goes through all of them as one row where they lie as they are read.
 static bool reducesShortRows(ReduceOp op) {
@@ -152,6 +165,8 @@ SmallVector<penstock::schedules::MovedValue> penstock::schedules::movedValues(Ke
     if (auto resample = llvm::dyn_cast<ResampleOp>(op); resample && changesPictures(resample))
       found.insert({resample, "rows of several pictures are read in turn"});
     if (llvm::isa<ResampleOp, WindowOp>(op)) {
+      if (ChooseOp choose = choiceBehind(op.getOperand(0)))
+        found.insert({choose, "each element is read many times, and a choice makes it"});
       Operation *scattered = scatteredBehind(op.getOperand(0));
       if (scattered && (llvm::isa<ResampleOp>(op) || llvm::isa<PadOp>(scattered)))
         found.insert({op.getOperand(0).getDefiningOp(),

@@ -32,12 +32,16 @@ struct DenseRows {
 static std::optional<DenseRows> denseRows(const Site &site, Value tensor, int64_t columns,
                                           int64_t channels) {
   auto [ctx, b, l, m] = site.parts();
-  // The indices of probes: lanes along each axis.
+  // The indices of probes: the next row, which may lie as far away as a sample says; lanes along
+  // columns and channels.
   const int64_t rank = typeOf(tensor).getRank();
   SmallVector<Index> at(rank, m.constant(0));
   SmallVector<SmallVector<Index>> probes(rank, at);
   for (int64_t axis = 0; axis < rank; ++axis)
-    probes[axis][axis].stride = 1;
+    if (axis < columns)
+      probes[axis][axis] = m.constant(1);
+    else
+      probes[axis][axis].stride = 1;
   while (!site.buffer(tensor)) {
     auto view = tensor.getDefiningOp<ViewOp>();
     if (!view)
@@ -69,7 +73,8 @@ static std::optional<DenseRows> denseRows(const Site &site, Value tensor, int64_
       if (!index.affine())
         return std::nullopt;
       if (probe < columns)
-        apart[probe] = l.add(apart[probe], l.mul(l.i64(index.stride), buffer.strides[axis]));
+        apart[probe] =
+            l.add(apart[probe], l.mul(l.sub(index.base, at[axis].base), buffer.strides[axis]));
       else if (index.stride && !buffer.known[axis])
         return std::nullopt;
       else if (index.stride)
