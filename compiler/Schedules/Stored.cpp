@@ -118,10 +118,14 @@ static int readsOf(ArrayRef<OpOperand *> uses, bool together) {
 }
 
 /// Returns whether one element costs more than a load. What is joined moves data only, but
-/// a vector of it may hold elements of two parts.
-static bool isExpensive(Operation *op) {
+/// a vector of it may hold elements of two parts. A loop over what a CPU chooses has code for each
+/// arm, as far as there are few.
+static bool isExpensive(Operation *op, bool isOfCpu) {
   const bool isInlined = formOf(op) == KernelForm::inlined;
-  return (isInlined && inputAccessOf(op) == InputAccess::often) || llvm::isa<MapOp, ConcatOp>(op);
+  return (isInlined && inputAccessOf(op) == InputAccess::often) ||
+         llvm::isa<MapOp, ConcatOp>(op) ||
+         (isOfCpu && llvm::isa<ChooseOp>(op) && op->getNumResults() == 1 &&
+          llvm::isa<NamedTensorType>(op->getResult(0).getType()));
 }
 
 /// Returns whether a map repeats elements of `value` along an axis that only others have, also
@@ -202,7 +206,7 @@ void penstock::schedules::forEachStored(KernelOp kernel, bool pixelsTogether,
                                         llvm::function_ref<void(Operation &)> visit) {
   auto schedule = [&](Block &block) {
     for (Operation &op : block)
-      if (isExpensive(&op) && reads(op.getResult(0), pixelsTogether) > 1 &&
+      if (isExpensive(&op, /*isOfCpu=*/pixelsTogether) && reads(op.getResult(0), pixelsTogether) > 1 &&
           !isUnrolledLoad(&op, pixelsTogether))
         visit(op);
   };
