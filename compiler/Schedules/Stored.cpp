@@ -122,8 +122,7 @@ static int readsOf(ArrayRef<OpOperand *> uses, bool together) {
 /// arm, as far as there are few.
 static bool isExpensive(Operation *op, bool isOfCpu) {
   const bool isInlined = formOf(op) == KernelForm::inlined;
-  return (isInlined && inputAccessOf(op) == InputAccess::often) ||
-         llvm::isa<MapOp, ConcatOp>(op) ||
+  return (isInlined && inputAccessOf(op) == InputAccess::often) || llvm::isa<MapOp, ConcatOp>(op) ||
          (isOfCpu && llvm::isa<ChooseOp>(op) && op->getNumResults() == 1 &&
           llvm::isa<NamedTensorType>(op->getResult(0).getType()));
 }
@@ -206,8 +205,8 @@ void penstock::schedules::forEachStored(KernelOp kernel, bool pixelsTogether,
                                         llvm::function_ref<void(Operation &)> visit) {
   auto schedule = [&](Block &block) {
     for (Operation &op : block)
-      if (isExpensive(&op, /*isOfCpu=*/pixelsTogether) && reads(op.getResult(0), pixelsTogether) > 1 &&
-          !isUnrolledLoad(&op, pixelsTogether))
+      if (isExpensive(&op, /*isOfCpu=*/pixelsTogether) &&
+          reads(op.getResult(0), pixelsTogether) > 1 && !isUnrolledLoad(&op, pixelsTogether))
         visit(op);
   };
   schedule(kernel.getBody().front());
