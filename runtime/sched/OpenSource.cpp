@@ -2,6 +2,7 @@
 #include "runtime/sched/OpenSource.h"
 
 #include "runtime/sources/Cifar.h"
+#include "runtime/sources/ClassNames.h"
 #include "runtime/sources/CsvSource.h"
 #include "runtime/sources/ImageFolder.h"
 #include "runtime/sources/JsonLines.h"
@@ -209,6 +210,49 @@ Result<std::unique_ptr<Source>> openComputed(const plan::SourceT &source,
   return openSynthetic(rows->integer, std::move(columns), seed ? uint64_t(seed->integer) : 0);
 }
 
+/// The lines of a text, without those that are empty, and without their ends.
+std::vector<std::string> linesOf(std::string_view text) {
+  std::vector<std::string> lines;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    std::string_view line = text.substr(begin, end - begin);
+    if (line.ends_with('\r'))
+      line.remove_suffix(1);
+    if (!line.empty())
+      lines.emplace_back(line);
+    begin = end + 1;
+  }
+  return lines;
+}
+
+/// Returns the classes of a column, which stand in the pipeline or in a file with a line for each;
+/// null where it has numbers.
+Result<std::shared_ptr<const ClassNames>> classesOf(const plan::SourceT &source,
+                                                    const plan::ColumnT &column,
+                                                    const SourceArguments &arguments,
+                                                    FileSystem &files) {
+  const plan::ArgumentT *written = arguments.find(column.name + ".classes"),
+                        *file = arguments.find(column.name + ".classes_file");
+  if (!written && !file)
+    return std::shared_ptr<const ClassNames>();
+  std::string where = "column `" + column.name + "`";
+  std::string text = written ? written->text : "";
+  if (file) {
+    constexpr uint64_t most = 64 << 20;
+    Buffer bytes;
+    if (Status status = files.readFile(file->text, bytes, most); !status)
+      return status.error();
+    text.assign(reinterpret_cast<const char *>(bytes.data()), bytes.size());
+    where = file->text;
+  }
+  if (text.starts_with("\xEF\xBB\xBF"))
+    text.erase(0, 3);
+  auto names = ClassNames::make(linesOf(text));
+  if (!names)
+    return sourceError(source, where + ": " + names.error().message);
+  return std::make_shared<const ClassNames>(std::move(*names));
+}
+
 /// Bytes, texts, and the numbers that parseValue() knows.
 bool readsAsText(const plan::ColumnT &column) {
   return column.type != DType::f16 && column.type != DType::bf16;
@@ -240,7 +284,11 @@ Result<std::unique_ptr<Source>> openTable(const plan::SourceT &source,
   options.header = !isList && !arguments.find("header");
   std::vector<CsvColumn> columns;
   for (const auto &wanted : source.columns) {
-    CsvColumn column{wanted->name, wanted->type, wanted->name, extentsOf(*wanted, arguments)};
+    auto classes = classesOf(source, *wanted, arguments, files);
+    if (!classes)
+      return classes.error();
+    CsvColumn column{wanted->name, wanted->type, wanted->name, extentsOf(*wanted, arguments),
+                     std::move(*classes)};
     if (!readsAsText(*wanted) || (isList && !wanted->dims.empty()))
       return sourceError(source, "column `" + wanted->name + "` cannot be read from text");
     const plan::ArgumentT *from = arguments.find(wanted->name + ".from");
@@ -268,9 +316,13 @@ Result<std::unique_ptr<Source>> openObjects(const plan::SourceT &source,
   for (const auto &wanted : source.columns) {
     if (!readsAsText(*wanted))
       return sourceError(source, "column `" + wanted->name + "` cannot be read from text");
+    auto classes = classesOf(source, *wanted, arguments, files);
+    if (!classes)
+      return classes.error();
     const plan::ArgumentT *from = arguments.find(wanted->name + ".from");
-    columns.push_back({{wanted->name, wanted->type, extentsOf(*wanted, arguments)},
-                       from ? from->text : wanted->name});
+    columns.push_back(
+        {{wanted->name, wanted->type, extentsOf(*wanted, arguments), std::move(*classes)},
+         from ? from->text : wanted->name});
   }
   return openJsonLines(files, options, columns);
 }
@@ -301,8 +353,12 @@ Result<std::unique_ptr<Source>> openTar(const plan::SourceT &source,
   for (const auto &wanted : source.columns) {
     if (!readsAsText(*wanted) || !wanted->dims.empty())
       return sourceError(source, "column `" + wanted->name + "` cannot be read from text");
+    auto classes = classesOf(source, *wanted, arguments, *options.files);
+    if (!classes)
+      return classes.error();
     const plan::ArgumentT *from = arguments.find(wanted->name + ".from");
-    columns.push_back({wanted->name, wanted->type, from ? from->text : wanted->name});
+    columns.push_back(
+        {wanted->name, wanted->type, from ? from->text : wanted->name, std::move(*classes)});
   }
   return openTarShards(*options.files, tar, columns);
 }

@@ -18,6 +18,15 @@ std::string_view textOf(const Mapping &mapping) {
   return {reinterpret_cast<const char *>(mapping.bytes.data()), mapping.bytes.size()};
 }
 
+ColumnInfo infoOf(const CsvColumn &column) {
+  return {column.name, column.type, column.dims, column.classes};
+}
+
+/// Quotes are part of no name, and of no number that is one.
+Result<int64_t> scalarOf(const ColumnInfo &column, const CsvCell &cell) {
+  return column.classes ? parseScalar(column, cell.text()) : parseScalar(column, cell.raw);
+}
+
 class CsvSource final : public Source {
 public:
   CsvSource(FileSystem &files, CsvOptions options, Mapping mapping, std::vector<uint64_t> starts,
@@ -39,7 +48,7 @@ public:
     const ColumnInfo &info = columns()[size_t(column)];
     if (!info.isScalar())
       return noSuchField(column, "a scalar");
-    auto value = parseNumber(info.type, cell(row, size_t(column)).raw);
+    auto value = scalarOf(info, cell(row, size_t(column)));
     return value ? value : misfits.placed(options.path, row, info.name, value.error());
   }
 
@@ -216,7 +225,7 @@ private:
       if (column.type == DType::bytes || column.type == DType::text)
         continue;
       auto value = column.dims.empty()
-                       ? parseNumber(column.type, found[cells[i]].raw)
+                       ? scalarOf(infoOf(column), found[cells[i]])
                        : parseList(column.type, column.dims, found[cells[i]].text(), true, nullptr);
       if (!value && value.error().code != Code::Corrupt)
         return at(ofColumn(column.name, value.error()).message);
@@ -253,7 +262,7 @@ Result<std::unique_ptr<Source>> openCsv(FileSystem &files, const CsvOptions &opt
     return Error{Code::NotFound, options.path + " has a line of names and no rows"};
   std::vector<ColumnInfo> table;
   for (const CsvColumn &column : columns)
-    table.push_back({column.name, column.type, column.dims});
+    table.push_back(infoOf(column));
   scan.starts.shrink_to_fit();
   CsvOptions resolved = options;
   resolved.root = folderOfList(options.path, options.root);

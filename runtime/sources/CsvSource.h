@@ -23,6 +23,8 @@ struct CsvColumn {
   /// Extents of a list of numbers in the cell, in brackets or, if it has one axis, without; empty:
   /// the cell is a scalar.
   std::vector<Extent> dims = {};
+  /// As ColumnInfo's.
+  std::shared_ptr<const ClassNames> classes = nullptr;
 };
 
 struct CsvOptions {

@@ -26,19 +26,28 @@ bool isMissing(std::string_view value) { return value.empty() || value == "null"
 Status checkKind(const ColumnInfo &column, std::string_view value) {
   const char first = value[0];
   const bool isTruth = first == 't' || first == 'f';
-  const char *wanted = column.isBlob() || column.isText() ? "a text"
-                       : column.isTensor()                ? "a list"
-                       : column.type == DType::boolean    ? "true or false"
-                                                          : "a number";
-  const bool fits = column.isBlob() || column.isText() ? first == '"'
-                    : column.isTensor()                ? first == '['
-                    : column.type == DType::boolean    ? isTruth
-                                                       : !isTruth && first != '"' && first != '[' &&
+  const bool isText = column.isBlob() || column.isText() || column.classes;
+  const char *wanted = isText                          ? "a text"
+                       : column.isTensor()             ? "a list"
+                       : column.type == DType::boolean ? "true or false"
+                                                       : "a number";
+  const bool fits = isText                          ? first == '"'
+                    : column.isTensor()             ? first == '['
+                    : column.type == DType::boolean ? isTruth
+                                                    : !isTruth && first != '"' && first != '[' &&
                                                           first != '{' && value != "null";
   if (fits)
     return {};
   return Error{Code::InvalidArgument,
                "`" + std::string(value.substr(0, 40)) + "` is not " + wanted};
+}
+
+/// The number that a value is, or is the name of.
+Result<int64_t> scalarOf(const ColumnInfo &column, std::string_view value) {
+  if (!column.classes || value.empty())
+    return parseScalar(column, value);
+  auto name = value == "null" ? Result<std::string>(std::string()) : jsonText(value);
+  return name ? parseScalar(column, *name) : Result<int64_t>(name.error());
 }
 
 /// Where the rows stand.
@@ -66,7 +75,7 @@ public:
     const ColumnInfo &info = columns()[size_t(column)];
     if (!info.isScalar())
       return noSuchField(column, "a scalar");
-    auto number = parseNumber(info.type, value(row, keys[size_t(column)]));
+    auto number = scalarOf(info, value(row, keys[size_t(column)]));
     return number ? number : places.misfits.placed(listed.list, row, info.name, number.error());
   }
   Result<std::string> text(int64_t row, int column) const override {
@@ -135,7 +144,7 @@ private:
 /// Checks that a value can be read as its column's type.
 Status checkValue(const ColumnInfo &column, std::string_view value) {
   if (isMissing(value) && column.isScalar())
-    return parseNumber(column.type, value).error();
+    return scalarOf(column, value).error();
   if (isMissing(value) && column.isBlob())
     return Error{Code::Corrupt, "names no file"};
   if (value.empty())
@@ -148,7 +157,7 @@ Status checkValue(const ColumnInfo &column, std::string_view value) {
     auto count = parseList(column.type, column.dims, value, false, nullptr);
     return count ? Status() : Status(count.error());
   }
-  auto number = parseValue(column.type, value);
+  auto number = scalarOf(column, value);
   return number ? Status() : Status(number.error());
 }
 

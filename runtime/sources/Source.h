@@ -17,6 +17,8 @@
 
 namespace penstock::runtime {
 
+class ClassNames;
+
 /// An extent of a tensor column's rows. Static ones have minimum == bound.
 struct Extent {
   int64_t minimum = 0;
@@ -31,6 +33,8 @@ struct ColumnInfo {
   std::string name;
   plan::DType type = plan::DType::none;
   std::vector<Extent> dims;
+  /// Of a scalar that is written as the name of a class; null: as a number.
+  std::shared_ptr<const ClassNames> classes = nullptr;
 
   bool isBlob() const { return type == plan::DType::bytes; }
   bool isText() const { return type == plan::DType::text; }

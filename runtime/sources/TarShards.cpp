@@ -2,6 +2,7 @@
 #include "runtime/sources/TarShards.h"
 
 #include "runtime/core/Memory.h"
+#include "runtime/sources/ClassNames.h"
 #include "runtime/sources/Csv.h"
 #include "runtime/sources/IndexCache.h"
 #include "runtime/sources/TarIndex.h"
@@ -100,8 +101,10 @@ public:
       return status.error();
     if (field.size > TarIndex::smallBytes)
       return inMember(column, {Code::InvalidArgument, "it has " + std::to_string(field.size) +
-                                                          " bytes, and should be a number"});
-    auto value = parseValue(info.type, field.contents);
+                                                          " bytes, and should be a " +
+                                                          (info.classes ? "class" : "number")});
+    auto value = info.classes ? info.classes->numberOf(field.contents)
+                              : parseValue(info.type, field.contents);
     return value ? value : inMember(column, value.error());
   }
 
@@ -309,7 +312,7 @@ Result<std::unique_ptr<Source>> openTarShards(FileSystem &files, const TarOption
   std::vector<ColumnInfo> table;
   std::vector<TarShards::Column> given;
   for (const TarColumn &column : columns) {
-    table.push_back({column.name, column.type, {}});
+    table.push_back({column.name, column.type, {}, column.classes});
     TarShards::Column &mine = given.emplace_back();
     mine.from = column.from;
     mine.isKey = column.from == keyColumn;

@@ -21,6 +21,8 @@ struct TarColumn {
   /// The member's extension, "jpg"; "jpg;png" takes the first that a row has.
   /// "__key__" is the row's name.
   std::string from;
+  /// As ColumnInfo's.
+  std::shared_ptr<const ClassNames> classes = nullptr;
 };
 
 struct TarOptions {

@@ -2,6 +2,7 @@
 #include "runtime/sources/TextList.h"
 
 #include "runtime/core/Memory.h"
+#include "runtime/sources/ClassNames.h"
 #include "runtime/sources/TextValue.h"
 
 #include <algorithm>
@@ -162,6 +163,14 @@ Result<int64_t> parseNumber(plan::DType type, std::string_view text) {
     return Error{Code::Corrupt,
                  type == plan::DType::boolean ? "has no truth value" : "has no number"};
   return parseValue(type, text);
+}
+
+Result<int64_t> parseScalar(const ColumnInfo &column, std::string_view text) {
+  if (!column.classes)
+    return parseNumber(column.type, text);
+  if (text.find_first_not_of(" \t\r") == std::string_view::npos)
+    return Error{Code::Corrupt, "has no class"};
+  return column.classes->numberOf(text);
 }
 
 Error MisfitLines::placed(const std::string &path, int64_t row, const std::string &column,

@@ -31,6 +31,10 @@ Result<TensorView> tensorOfList(const ColumnInfo &column, std::string_view text,
 /// As parseValue(), but Corrupt where nothing is written, or `null`: "has no number".
 Result<int64_t> parseNumber(plan::DType type, std::string_view text);
 
+/// As parseNumber(), for a column of scalars: a class's number where it has classes. Corrupt where
+/// nothing is written: "has no class".
+Result<int64_t> parseScalar(const ColumnInfo &column, std::string_view text);
+
 /// Returns an error of parseList() or parseValue() as one of a column: "column `a` has 3 ...".
 Error ofColumn(const std::string &column, const Error &error);
 

@@ -74,6 +74,12 @@ class ExamplesTest(ToolTest):
             for i in range(8):
                 boxes = [[10.0 * j, 5.0, 10.0 * j + 30, 40.0 + i] for j in range(i % 4)]
                 file.write(json.dumps({"file": f"class1/{i:04}.jpg", "boxes": boxes, "labels": list(range(i % 4))}) + "\n")
+        self.pets, self.breeds = os.path.join(self.folder, "pets.csv"), os.path.join(self.folder, "breeds.txt")
+        breeds = ["Siamese", "Norwegian forest cat", "Boxer"]
+        with open(self.breeds, "w") as file:
+            file.writelines(name + "\n" for name in breeds)
+        with open(self.pets, "w") as file:
+            file.write("file,species,breed\n" + "".join(f"class0/{i:04}.jpg,{'dog' if i % 3 == 2 else 'cat'},{breeds[i % 3]}\n" for i in range(8)))
         self.pairs = os.path.join(self.folder, "pairs.csv")
         with open(self.pairs, "w") as file:
             file.write("photo,depth\n" + "".join(f"class0/{i:04}.jpg,depth{i}.png\n" for i in range(8)))
@@ -106,9 +112,9 @@ class ExamplesTest(ToolTest):
     def look_up_inputs(self, path):
         parameters = self.run_tool("check", path).stdout
         lists = {"speech.pipe": self.sounds, "whisper.pipe": self.sounds, "speech_commands.pipe": self.labelled, "esc50.pipe": self.labelled,
-                 "wav2vec2.pipe": self.sized}
+                 "wav2vec2.pipe": self.sized, "pets.pipe": self.pets}
         files = lists.get(os.path.basename(path), self.scans)
-        given = {"root": self.data, "photos": self.data, "good": self.data, "more": self.masks, "masks": self.masks, "images": self.images, "labels": self.labels, "list": files, "pairs": self.pairs, "stereo": self.stereo, "objects": self.objects, "per_rank": "4",
+        given = {"root": self.data, "photos": self.data, "good": self.data, "more": self.masks, "masks": self.masks, "images": self.images, "labels": self.labels, "list": files, "pairs": self.pairs, "stereo": self.stereo, "objects": self.objects, "breeds": self.breeds, "per_rank": "4",
                  "manifest": self.manifest, "rooms": self.manifest, "noises": self.noises,
                  "samples": "10000", "batch_samples": "40000", "shortest": "9000", "buckets": "2",
                  **self.columns(path)}

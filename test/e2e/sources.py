@@ -689,6 +689,69 @@ class JsonLines(Sources):
             self.assertEqual((found["ids"].tolist(), found["pairs"].tolist()), (ids, pairs))
 
 
+class Classes(Sources):
+    """Columns of names, which are numbers in a batch."""
+    NAMES = ["cat", "d\u00f6g", "bird"]
+
+    def table(self, kind, names):
+        if kind == "csv":
+            return self.put("names.csv", "id,kind\n" + "".join(f'{i},"{name}"\n' if i % 2 else f"{i}, {name} \n" for i, name in enumerate(names)))
+        if kind == "json_lines":
+            return self.put("names.jsonl", "".join(json.dumps({"id": i, "kind": name or None}) + "\n" for i, name in enumerate(names)))
+        path = os.path.join(self.folder, "names.tar")
+        with tarfile.open(path, "w") as file:
+            for i, name in enumerate(names):
+                for member, data in ((f"{i:04}.id", str(i)), (f"{i:04}.kind", name + "\n")):
+                    info = tarfile.TarInfo(member)
+                    info.size = len(data.encode())
+                    file.addfile(info, io.BytesIO(data.encode()))
+        os.utime(path, (1e9, 1e9))
+        return path
+
+    def text(self, kind, classes, clause=""):
+        return f"""
+pipeline p(list: path, names: path) with on_error = substitute(50%) {{
+  for row in {kind}(list, id = i64, label = column("kind", {classes})) {clause}
+  batch 2 per rank last keep {{ output id: i64[n] = row.id  output label: i64[n] = row.label  output file: i64[n] = 0 }}
+}}"""
+
+    def test_names_are_numbers(self):
+        written = "classes(" + ", ".join(f'"{name}"' for name in self.NAMES) + ")"
+        given = self.put("classes.txt", "\ufeff" + "\r\n".join([*self.NAMES, "", "fish"]))
+        wanted = [1, 0, 2, 2, 1]
+        for kind in ("csv", "json_lines", "tar_shards"):
+            path = self.table(kind, [self.NAMES[i] for i in wanted])
+            for classes in (written, "classes(names)"):
+                with self.subTest(kind=kind, classes=classes):
+                    found = self.values(self.text(kind, classes), 5, list=path, names=given)
+                    self.assertEqual([int(row["label"]) for row in found], wanted)
+                    kept = self.values(self.text(kind, classes, "where row.label == 2"), 2, list=path, names=given)
+                    self.assertEqual([int(row["id"]) for row in kept], [2, 3])
+            bundle = os.path.join(self.folder, "names.pstk")
+            self.run_tool("compile", self.write(self.text(kind, written)), "-o", bundle)
+            hashes = self.hashes(self.text(kind, written), list=path, names=given)
+            out = os.path.join(self.folder, f"{kind}-hashes")
+            self.run_tool("run", bundle, "--set", f"list={path}", "--set", f"names={given}", "--hashes", out)
+            self.assertEqual(read_hashes(out), hashes)
+
+    def test_what_is_no_class(self):
+        none = self.put("none.txt", "\n\n")
+        twice = self.put("twice.txt", "cat\ncat\n")
+        for kind, line in (("csv", 4), ("json_lines", 3)):
+            path = self.table(kind, ["cat", "bird", "cow", "cat"])
+            said = self.failure(self.text(kind, 'classes("cat", "bird")'), list=path, names=none)
+            self.assertIn(f"{path}:{line}: column `label`: `{' cow ' if kind == 'csv' else 'cow'}` is none of the classes `cat` and `bird`", said)
+            self.assertIn("none.txt: there are no classes", self.failure(self.text(kind, "classes(names)"), list=path, names=none))
+            self.assertIn("twice.txt: there are two classes `cat`", self.failure(self.text(kind, "classes(names)"), list=path, names=twice))
+            self.assertIn("missing.txt", self.failure(self.text(kind, "classes(names)"), list=path, names=os.path.join(self.folder, "missing.txt")))
+            path = self.table(kind, ["cat", "", "bird", "cat"])
+            done = self.run_tool("run", self.write(self.text(kind, 'classes("cat", "bird")')), "--set", f"list={path}", "--set", f"names={none}")
+            self.assertIn(f"{path}:{line - 1}: column `label` has no class", done.stderr)
+        path = self.table("tar_shards", ["cat", "cow", "bird", "cat"])
+        done = self.run_tool("run", self.write(self.text("tar_shards", 'classes("cat", "bird")')), "--set", f"list={path}", "--set", f"names={none}")
+        self.assertIn("`cow` is none of the classes `cat` and `bird`", done.stderr.replace("\n", ""))
+
+
 class LeastExtents(Sources):
     """An extent that is a range has a lower end, too."""
 

@@ -46,6 +46,11 @@ Val Expressions::evalBehind(const dsl::BinaryExpr &expr, const Val &before) {
 Val Expressions::evalBinary(const dsl::BinaryExpr &expr) {
   if (std::optional<bool> same = sameWord(expr))
     return number(constant(base.getI1Type(), *same));
+  if (expr.op == BinaryOp::Eq || expr.op == BinaryOp::Ne)
+    for (const auto *side : {&expr.lhs, &expr.rhs})
+      if ((*side)->kind == dsl::ExprKind::String)
+        fail((*side)->range, "texts are not compared",
+             "a column `kind = classes(\"cat\", \"dog\")` has numbers of names: `row.kind == 0`");
   Val a = eval(*expr.lhs);
   Val b =
       expr.op == BinaryOp::And || expr.op == BinaryOp::Or ? evalBehind(expr, a) : eval(*expr.rhs);

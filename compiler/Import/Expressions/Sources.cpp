@@ -7,6 +7,7 @@
 #include "compiler/Import/Expressions/Sources.h"
 
 #include "dsl/Sema/OtherLibraries.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace penstock::importer;
 
@@ -41,6 +42,7 @@ private:
   void givePath(const std::string &argName, const dsl::Expr &expr);
   void giveIndex();
   void namedColumn(const dsl::Arg &arg, bool numbered, bool hasLists = false);
+  bool giveClasses(const std::string &column, const dsl::Expr &spelled);
   void widen(Column &column, const Column &other, dsl::SourceRange range);
   mlir::Type columnType(const dsl::Expr &expr, const std::string &column);
   void boundExtent(Dim &axis, const Argument &range, const std::string &column);
@@ -205,6 +207,38 @@ void SourceImport::syntheticColumns() {
   }
 }
 
+/// `classes("cat", "dog")`, or `classes(names)` of a file that has them: numbers of names.
+bool SourceImport::giveClasses(const std::string &column, const dsl::Expr &spelled) {
+  const auto *call = spelled.as<dsl::CallExpr>();
+  const auto *callee = call ? call->callee->as<dsl::NameExpr>() : nullptr;
+  if (!callee || callee->name != "classes")
+    return false;
+  const auto &names = call->args.args;
+  if (names.empty())
+    in.fail(spelled.range,
+            "`classes` takes the names that a column has, or a file with a name per line",
+            "`classes(\"cat\", \"dog\")`");
+  if (names.size() == 1 && !names[0].value->as<dsl::StringLit>()) {
+    givePath(column + ".classes_file", *names[0].value);
+    return true;
+  }
+  std::string all;
+  llvm::StringSet<> known;
+  for (const dsl::Arg &arg : names) {
+    const auto *text = arg.value->as<dsl::StringLit>();
+    if (!text || arg.name)
+      in.fail(arg.range, "a class is a name in quotes", "`classes(\"cat\", \"dog\")`");
+    if (text->value.empty() ||
+        llvm::StringRef(text->value).find_first_of("\r\n") != llvm::StringRef::npos)
+      in.fail(arg.range, "the name of a class is a line of text, and not empty");
+    if (!known.insert(text->value).second)
+      in.fail(arg.range, "class " + quote(text->value) + " stands here twice");
+    all += text->value + "\n";
+  }
+  settings.push_back(in.base.getNamedAttr(column + ".classes", in.base.getStringAttr(all)));
+  return true;
+}
+
 /// A column of a table whose cells are bytes, texts, or numbers written as text:
 /// `label = i64`, or `label = column("class id", i64)` where its name in the
 /// files is another one. Where columns are `numbered`, `column(3, i64)` too.
@@ -233,6 +267,10 @@ void SourceImport::namedColumn(const dsl::Arg &arg, bool numbered, bool hasLists
   }
   if (!*seen)
     *seen = &arg;
+  if (giveClasses(arg.name->text, *spelled)) {
+    columns.push_back({arg.name->text, in.base.getI64Type()});
+    return;
+  }
   const auto *word = spelled->as<dsl::NameExpr>();
   mlir::Type type = word && word->name == "bytes"  ? mlir::Type(pipe::BytesType::get(&in.context))
                     : word && word->name == "text" ? mlir::Type(pipe::TextType::get(&in.context))
@@ -246,9 +284,10 @@ void SourceImport::namedColumn(const dsl::Arg &arg, bool numbered, bool hasLists
   if (auto tensor = llvm::dyn_cast_or_null<pipe::NamedTensorType>(type))
     number = tensor.getElementType();
   if (!type || number.isF16() || number.isBF16())
-    in.fail(spelled->range, "a column of " + function +
-                                " is `bytes`, `text`, `bool`, an integer type, `f32` or `f64`" +
-                                (hasLists ? ", or a list such as `f32[k = 0 ..= 100]`" : ""));
+    in.fail(spelled->range,
+            "a column of " + function +
+                " is `bytes`, `text`, `bool`, an integer type, `f32`, `f64` or `classes(..)`" +
+                (hasLists ? ", or a list such as `f32[k = 0 ..= 100]`" : ""));
   columns.push_back({arg.name->text, type});
 }
 

@@ -58,6 +58,7 @@ penstock::dsl::Builtins penstock::importer::builtins() {
   add(result.takeWords, wordTakers);
   result.functions.insert("column");
   result.functions.insert("npy");
+  result.functions.insert("classes");
   result.values = {"inf",      "nan",        "pi",      "rgb",       "gray",    "nearest",
                    "box",      "bilinear",   "hamming", "bicubic",   "lanczos", "linear",
                    "cubic",    "edge",       "reflect", "symmetric", "wrap",    "constant",
