@@ -167,7 +167,7 @@ pipeline sounds() {
                  "TypeError: a number is expected in column `label`, not str": lambda row: (png(row), "three"),
                  "the caller gave nothing for column `label`": lambda row: {"data": png(row)},
                  "the caller gave nothing for column `data`, and gave `image`, `name`": lambda row: {"image": png(row), "label": row, "name": "x"},
-                 "column `label` is i64, and the caller gave the float 9223372036854775808": lambda row: (png(row), 2 ** 63),
+                 "column `label` is i64, and the caller gave 9223372036854775808": lambda row: (png(row), 2 ** 63),
                  "column `label` is i64, and the caller gave the float 0.5": lambda row: (png(row), 0.5),
                  "not an image file": lambda row: (b"no image at all", row)}
         for reason, make in wrong.items():
