@@ -124,11 +124,32 @@ static bool isLargeMatrix(Operation *user, Value tensor) {
   return type.isStatic() && type.numElements() > smallTable;
 }
 
+/// The resampling that `tensor` is, as far as views move it; null where it is none.
+static ResampleOp resamplingBehind(Value tensor) {
+  Operation *op = tensor.getDefiningOp();
+  while (llvm::isa_and_present<ViewOp>(op))
+    op = op->getOperand(0).getDefiningOp();
+  return llvm::dyn_cast_if_present<ResampleOp>(op);
+}
+
+/// Returns whether `user` is the first of two passes over a picture that two, or four, have made.
+static bool resizesAgain(Operation *user, Value tensor) {
+  auto resample = llvm::dyn_cast<ResampleOp>(user);
+  if (!resample || resample.getInput() != tensor)
+    return false;
+  int64_t passes = 0;
+  while (ResampleOp before = resamplingBehind(tensor)) {
+    tensor = before.getInput();
+    ++passes;
+  }
+  return passes > 0 && passes % 2 == 0;
+}
+
 class Planner {
 public:
   Planner(const DenseMap<Operation *, Value> &guards, const OncePerBatch &once,
-          const DenseSet<Operation *> &host, bool everyOp)
-      : guards(guards), once(once), host(host), everyOp(everyOp) {}
+          const DenseSet<Operation *> &host, bool everyOp, bool device)
+      : guards(guards), once(once), host(host), everyOp(everyOp), device(device) {}
 
   /// Gives `op` the earliest level it can have.
   void visit(Operation *op);
@@ -160,7 +181,8 @@ private:
            once.isOnce(producer) == once.isOnce(user) &&
            host.contains(producer) == host.contains(user) &&
            weights.contains(producer) == weights.contains(user) && !isWideJoin(user) &&
-           !readsMaterialised(user, tensor) && !isLargeMatrix(user, tensor);
+           !readsMaterialised(user, tensor) && !isLargeMatrix(user, tensor) &&
+           !(device && resizesAgain(user, tensor));
   }
   /// Returns what a kernel of `op` and the sets of `others` would hold.
   Contents together(Contents sum, ArrayRef<Operation *> others) {
@@ -174,7 +196,7 @@ private:
   const DenseMap<Operation *, Value> &guards;
   const OncePerBatch &once;
   const DenseSet<Operation *> &host;
-  const bool everyOp;
+  const bool everyOp, device;
   SetVector<Operation *> ops;
   DenseMap<Operation *, int64_t> levels;
   DenseSet<Operation *> weights;
@@ -474,8 +496,8 @@ void Planner::joinRows(std::vector<FusionGroup> &groups) {
 std::vector<FusionGroup> planFusion(ArrayRef<Block *> blocks,
                                     const DenseMap<Operation *, Value> &guards,
                                     const OncePerBatch &once, const DenseSet<Operation *> &host,
-                                    bool everyOp) {
-  Planner planner(guards, once, host, everyOp);
+                                    bool everyOp, bool device) {
+  Planner planner(guards, once, host, everyOp, device);
   for (Block *block : blocks)
     for (Operation &op : *block)
       if (!llvm::isa<BatchOp>(op))

@@ -31,13 +31,15 @@ struct FusionGroup {
 /// The rule of docs/rationale/fusion.md for the ops of `blocks` (a pipeline's
 /// body, then its batch). `guards` gives the condition of ops that stood in an
 /// arm, `once` what the samples of a batch share, `host` what does not run on a GPU: no kernel has
-/// ops of both kinds. With `everyOp`, each op is a group of its own.
+/// ops of both kinds. With `everyOp`, each op is a group of its own; with `device`, a picture that
+/// is resized is complete before it is resized again, as a GPU's blocks make tiles of one resizing.
 ///
 /// Deterministic: groups are ordered by level, then by their first op.
 std::vector<FusionGroup> planFusion(llvm::ArrayRef<mlir::Block *> blocks,
                                     const llvm::DenseMap<mlir::Operation *, mlir::Value> &guards,
                                     const OncePerBatch &once,
-                                    const llvm::DenseSet<mlir::Operation *> &host, bool everyOp);
+                                    const llvm::DenseSet<mlir::Operation *> &host, bool everyOp,
+                                    bool device = false);
 
 /// Values that `op` reads, also inside its regions, but not at the element's
 /// own place: captured tables, and the input of a gather. They are

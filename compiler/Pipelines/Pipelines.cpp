@@ -105,6 +105,7 @@ void buildKernelsPipeline(mlir::OpPassManager &manager, const PassSelection &sel
   FuseOptions options;
   options.everyOp = !selection.runs("fuse");
   options.transfer = selection.transfer;
+  options.device = selection.device;
   manager.addPass(createFuse(options));
   // Numbers of places are scalar arguments, too.
   if (selection.runs("share-kernels"))

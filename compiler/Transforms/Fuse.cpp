@@ -327,10 +327,10 @@ struct FusePass : penstock::transforms::impl::FuseBase<FusePass> {
       sortTopologically(block);
     Outliner outliner(getOperation(), pipeline);
     auto host = analysis::opsOfHost(blocks, *level);
-    auto groups = analysis::planFusion(blocks, *guards, once, host, everyOp);
+    auto groups = analysis::planFusion(blocks, *guards, once, host, everyOp, device);
     if (!everyOp && Copies(groups, *guards).make()) {
       host = analysis::opsOfHost(blocks, *level);
-      groups = analysis::planFusion(blocks, *guards, {blocks, *guards}, host, everyOp);
+      groups = analysis::planFusion(blocks, *guards, {blocks, *guards}, host, everyOp, device);
     }
     FuseRemarks remarks(groups, everyOp);
     for (auto [number, group] : llvm::enumerate(groups))

@@ -292,11 +292,13 @@ def Fuse : Pass<"pipe-fuse", "mlir::ModuleOp"> {
     With `every-op` each op is a kernel of its own: what `--disable-pass=fuse`
     gives. `transfer` says where values cross to a GPU, if there is one: what comes before is
     in kernels of its own, `place = "cpu"`; at `planes`, decodes name the kernel that makes pixels of
-    luma and chroma. Leaves scalars where they are; pipe-split moves them.
+    luma and chroma. With `device` a picture is complete before it is resized again: blocks of a GPU make
+    tiles of one resizing. Leaves scalars where they are; pipe-split moves them.
     Measure: kernels and temporaries.
   }];
   let options = [
     Option<"everyOp", "every-op", "bool", "false", "each op becomes a kernel of its own">,
+    Option<"device", "device", "bool", "false", "some kernels will run on a GPU">,
     Option<"transfer", "transfer", "std::string", "\"pixels\"",
            "what crosses to a GPU: planes, pixels, resampled or final">
   ];

@@ -91,8 +91,9 @@ bool count(const std::string &which, bool each) {
   const Photos media;
   reference::BatchInputs inputs = test::exampleInputs(imported, media);
   mlir::PassManager passes(&imported.context);
-  pipelines::buildOptPipeline(passes, pipelines::PassSelection::ofDevice({"sm_90"}));
-  pipelines::buildKernelsPipeline(passes, {});
+  const auto selection = pipelines::PassSelection::ofDevice({"sm_90"});
+  pipelines::buildOptPipeline(passes, selection);
+  pipelines::buildKernelsPipeline(passes, selection);
   if (mlir::failed(passes.run(*imported.result.module)))
     return false;
   differential::CudaKernels kernels(*imported.result.module);

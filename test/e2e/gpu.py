@@ -55,6 +55,14 @@ PIPELINES = {
     output weak: u8[n, h, w, c] = weak
     output strong: u8[n, h, w, c] = weak |> choose { 1 => translate(draw int(-7 .. 8), draw int(-7 .. 8)), 1 => shear(w, draw uniform(-0.3 .. 0.3)) }
   }""",
+    "twice": """  for row in synthetic(12, image = u8[h = 60, w = 48, c = rgb], boxes = f32[k = 0 ..= 4, box = xyxy]) order shuffled
+  let scene = { image = row.image, boxes = row.boxes } |> flip(w) if chance(0.5)
+  let bright = row.image |> brightness(1.3) if chance(0.5) |> flip(h) if chance(0.5)
+  batch 5 last keep {
+    output small: u8[n, h, w, c] = scene.image |> resize(40, 40) |> random_resized_crop(24)
+    output boxes: f32[n, k <= 4, box] pad 0 = scene.boxes
+    output bright: f16[n, c, h, w] = bright |> random_resized_crop(16) |> normalize(imagenet)
+  }""",
     "nothing": """  for row in synthetic(9, image = u8[h = 8, w = 8, c = rgb], k = 0 .. 3)
   batch 4 last keep {
     output none: u8[n, h <= 8, w, c] pad 7 = row.image[h = 0 .. row.k]

@@ -268,8 +268,13 @@ mlir::Value PipelineImport::outputExtent(const dsl::OutputDecl &output, const ds
         error(axis.range, "axis " + quote(name) + " of " + what +
                               " differs from sample to sample, and a batch needs one extent");
     noteValue(report, output.value.get(), shown);
-    report.hint("resize, crop or pad it; or " + quote(name + " <= 100") +
-                " with `pad 0` or `ragged`");
+    const bool isResized =
+        shown.is(Kind::Tensor) && shown.ir.getDefiningOp<pipe::ResampleOp>() != nullptr;
+    report.hint((isResized
+                     ? "`resize(x, height, width)` makes both sides known, where with one the "
+                       "other follows the picture"
+                     : std::string("resize, crop or pad it")) +
+                "; or " + quote(name + " <= 100") + " with `pad 0` or `ragged`");
     throw Abort{};
   }
   int64_t extent = demandInt(eval(*axis.extent), axis.extent->range, "an extent");

@@ -27,8 +27,9 @@ void expectTheBitsOfTheReference(const std::string &text, bool tiny = false) {
   ASSERT_FALSE(expected.samples[0].failure) << expected.samples[0].failure->message;
 
   mlir::PassManager passes(&imported.context);
-  pipelines::buildOptPipeline(passes, pipelines::PassSelection::ofDevice({"sm_90"}));
-  pipelines::buildKernelsPipeline(passes, {});
+  const auto selection = pipelines::PassSelection::ofDevice({"sm_90"});
+  pipelines::buildOptPipeline(passes, selection);
+  pipelines::buildKernelsPipeline(passes, selection);
   ASSERT_TRUE(mlir::succeeded(passes.run(*imported.result.module)));
   const differential::CudaKernels kernels(*imported.result.module, tiny);
   ASSERT_EQ(kernels.error(), "");

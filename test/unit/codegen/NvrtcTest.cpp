@@ -38,8 +38,9 @@ const std::vector<std::string> &exampleTexts() {
         continue;
       }
       mlir::PassManager passes(&imported.context);
-      pipelines::buildOptPipeline(passes, pipelines::PassSelection::ofDevice({"sm_90"}));
-      pipelines::buildKernelsPipeline(passes, {});
+      const auto selection = pipelines::PassSelection::ofDevice({"sm_90"});
+      pipelines::buildOptPipeline(passes, selection);
+      pipelines::buildKernelsPipeline(passes, selection);
       pipelines::buildCudaPipeline(passes);
       made.push_back(mlir::failed(passes.run(*imported.result.module))
                          ? "refused: " + file
