@@ -43,7 +43,7 @@ def command_of(test, build):
         return [python, f"{llvm}/build/utils/lit/lit.py", "-s", "--param", f"build={build}", "--param",
                 f"llvm={llvm}", f"{TREE}/test/lit/{rest[0]}"]
     if kind == "e2e":
-        fakes = [f"{build}/test/fakes/cuda"] if rest[0] == "gpu" else []
+        fakes = [f"{build}/test/fakes/cuda"] if rest[0] in ("gpu", "held") else []
         return [python, f"{TREE}/test/e2e/{rest[0]}.py", f"{build}/tools/penstock/penstock", *fakes, "-f", *rest[1:]]
     if kind == "python":
         return [python, f"{TREE}/test/python/{rest[0]}.py", *rest[1:]]
