@@ -245,7 +245,7 @@ class Formats(unittest.TestCase):
             self.compare(data, what)
 
     def test_png_palettes_that_are_short(self):
-        """Numbers behind the last colour are black, as in Pillow since its version 10."""
+        """Numbers behind the last colour are black, as in Pillow 10.4 and later."""
         for colours in (1, 3, 200):
             self.compare(png(self.rng, 9, 9, 3, 8, colours=colours), f"{colours} colours")
             data = png(self.rng, 9, 9, 3, 8, colours=colours, values=self.rng.integers(0, 256, (9, 9, 1)))
