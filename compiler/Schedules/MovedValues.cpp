@@ -18,7 +18,7 @@ static constexpr size_t manyOperations = 24;
 static constexpr int64_t fewElements = 8, manyElements = 1024;
 
 /// Returns whether elements of `op` are made of windows', resampled or gathered ones at the same
-/// places, or by many operations.
+/// places, or by many operations, as far as an arm of a choice goes.
 static bool isCostly(Operation *op) {
   llvm::SetVector<Operation *> reached;
   reached.insert(op);
@@ -28,6 +28,11 @@ static bool isCostly(Operation *op) {
       operations += map.getBody().front().getOperations().size();
     if (llvm::isa<WindowOp, GatherOp, ResampleOp>(reached[next]) || operations >= manyOperations)
       return true;
+    if (auto choose = llvm::dyn_cast<ChooseOp>(reached[next]);
+        choose && choose->getNumResults() == 1 && !choose->hasAttr("schedule"))
+      for (Region &arm : choose.getArms())
+        if (Operation *made = arm.front().getTerminator()->getOperand(0).getDefiningOp())
+          reached.insert(made);
     if (!llvm::isa<MapOp, CastOp>(reached[next]) || reached[next]->hasAttr("schedule"))
       continue;
     for (Value operand : reached[next]->getOperands())
