@@ -155,7 +155,8 @@ mlir::Type Arithmetic::unify(const std::string &spelling, Val &a, Val &b, dsl::S
     const std::optional<double> written = common.isF32() && side->is(Kind::Number) && side->untyped
                                               ? constantF64(side->ir)
                                               : std::nullopt;
-    if (written && std::isfinite(*written) && std::isinf(static_cast<float>(*written)))
+    constexpr double roundsToInfinity = 0x1.ffffffp127; // half a step behind the largest f32
+    if (written && std::isfinite(*written) && std::abs(*written) >= roundsToInfinity)
       fail(range,
            quote(spelling) + " of " + show(a) + " and " + show(b) +
                ": the number does not fit f32, which ends at 3.4e38",
