@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/sources/ClassNames.h"
 
+#include "runtime/sources/TextValue.h"
+
+#include <algorithm>
+
 namespace penstock::runtime {
 
 Result<ClassNames> ClassNames::make(std::vector<std::string> names) {
@@ -19,21 +23,17 @@ Result<ClassNames> ClassNames::make(std::vector<std::string> names) {
 
 Result<int64_t> ClassNames::numberOf(std::string_view name) const {
   auto found = numbers.find(std::string(name));
-  if (const size_t begin = name.find_first_not_of(" \t\r\n");
-      found == numbers.end() && begin != name.npos)
-    found =
-        numbers.find(std::string(name.substr(begin, name.find_last_not_of(" \t\r\n") + 1 - begin)));
+  if (found == numbers.end())
+    found = numbers.find(std::string(trimmed(name)));
   if (found != numbers.end())
     return found->second;
-  constexpr size_t mostShown = 6, longest = 40;
+  constexpr size_t mostShown = 6;
   std::string known;
   for (size_t i = 0; i < std::min(names.size(), mostShown); ++i)
     known += (i == 0 ? "`" : i + 1 == names.size() ? " and `" : ", `") + names[i] + "`";
   if (names.size() > mostShown)
     known += " ... (" + std::to_string(names.size()) + ")";
-  const std::string shown(name.substr(0, longest));
-  return Error{Code::InvalidArgument, "`" + shown + (name.size() > longest ? "..." : "") +
-                                          "` is none of the classes " + known};
+  return misfit(trimmed(name), "is none of the classes " + known);
 }
 
 } // namespace penstock::runtime

@@ -38,8 +38,7 @@ Status checkKind(const ColumnInfo &column, std::string_view value) {
                                                           first != '{' && value != "null";
   if (fits)
     return {};
-  return Error{Code::InvalidArgument,
-               "`" + std::string(value.substr(0, 40)) + "` is not " + wanted};
+  return misfit(value, std::string("is not ") + wanted);
 }
 
 /// The number that a value is, or is the name of.

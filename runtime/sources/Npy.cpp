@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/sources/Npy.h"
 
+#include "runtime/sources/TextValue.h"
+
 #include <cstring>
 #include <optional>
 #include <string_view>
@@ -54,14 +56,6 @@ public:
 private:
   std::string_view text;
 };
-
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view blanks = " \n\r\t";
-  const size_t first = text.find_first_not_of(blanks);
-  return first == std::string_view::npos
-             ? std::string_view()
-             : text.substr(first, text.find_last_not_of(blanks) + 1 - first);
-}
 
 Result<DType> typeOf(std::string_view written) {
   const char quote = written.empty() ? '\0' : written[0];

@@ -13,20 +13,25 @@ namespace penstock::runtime {
 
 using plan::DType;
 
-namespace {
-
-Error refuse(std::string_view text, const std::string &what) {
-  constexpr size_t most = 40; // of what may be a whole file
-  std::string shown(text.substr(0, most));
-  return {Code::InvalidArgument, "`" + shown + (text.size() > most ? "...` " : "` ") + what};
-}
-
 std::string_view trimmed(std::string_view text) {
-  const size_t begin = text.find_first_not_of(" \t\r\n");
+  constexpr std::string_view blanks = " \t\r\n";
+  const size_t begin = text.find_first_not_of(blanks);
   if (begin == std::string_view::npos)
     return {};
-  return text.substr(begin, text.find_last_not_of(" \t\r\n") + 1 - begin);
+  return text.substr(begin, text.find_last_not_of(blanks) + 1 - begin);
 }
+
+Error misfit(std::string_view text, const std::string &what) {
+  constexpr size_t most = 40; // of what may be a whole file
+  size_t end = std::min(text.size(), most);
+  // Not within a character.
+  while (end > 0 && end < text.size() && (uint8_t(text[end]) & 0xC0) == 0x80)
+    --end;
+  const std::string shown(text.substr(0, end));
+  return {Code::InvalidArgument, "`" + shown + (end < text.size() ? "...` " : "` ") + what};
+}
+
+namespace {
 
 /// from_chars knows no plus.
 std::string_view withoutPlus(std::string_view text) {
@@ -55,12 +60,12 @@ template <typename T> Result<T> parse(std::string_view text, const char *what, D
   T value{};
   auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
   if (end != number.data() + number.size() || error == std::errc::invalid_argument)
-    return refuse(text, std::string("is not ") + what);
+    return misfit(text, std::string("is not ") + what);
   if constexpr (std::is_floating_point_v<T>)
     if (error == std::errc::result_out_of_range && isTiny(number)) // rounded, as any other is
       return std::copysign(T(0), number[0] == '-' ? T(-1) : T(1));
   if (error != std::errc())
-    return refuse(text, std::string("does not fit ") + nameOf(type));
+    return misfit(text, std::string("does not fit ") + nameOf(type));
   return value;
 }
 
@@ -124,7 +129,7 @@ Result<int64_t> parseValue(DType type, std::string_view written) {
       return int64_t(1);
     if (text == "false" || text == "False" || text == "FALSE" || text == "0")
       return int64_t(0);
-    return refuse(text, "is not true, false, 1 or 0");
+    return misfit(text, "is not true, false, 1 or 0");
   }
   if (type == DType::f32) {
     auto value = parse<float>(text, "a number", type);
@@ -137,7 +142,7 @@ Result<int64_t> parseValue(DType type, std::string_view written) {
   const std::optional<std::string> whole = wholeOf(text);
   auto value = parse<int64_t>(whole ? std::string_view(*whole) : text, "a whole number", type);
   if (value ? !fits(type, *value) : whole.has_value())
-    return refuse(text, std::string("does not fit ") + nameOf(type));
+    return misfit(text, std::string("does not fit ") + nameOf(type));
   return value;
 }
 

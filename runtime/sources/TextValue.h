@@ -7,6 +7,7 @@
 #include "runtime/core/Status.h"
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace penstock::runtime {
@@ -19,5 +20,11 @@ namespace penstock::runtime {
 /// InvalidArgument, with a message that begins with the text: "`x` is not a
 /// whole number", "`300` does not fit u8".
 Result<int64_t> parseValue(plan::DType type, std::string_view text);
+
+/// Returns `text` without the blanks and line ends around it.
+std::string_view trimmed(std::string_view text);
+
+/// InvalidArgument: "`text` what". Of a long text, in UTF-8, the first 40 bytes or fewer are shown.
+Error misfit(std::string_view text, const std::string &what);
 
 } // namespace penstock::runtime

@@ -13,7 +13,7 @@ TEST(ClassNames, AreNumberedInTheirOrder) {
   EXPECT_EQ(*classes->numberOf(" dog"), 2);
   for (const char *other : {"dog", "Bird", "", " ", "bir", "acat"})
     EXPECT_FALSE(classes->numberOf(other)) << other;
-  EXPECT_EQ(classes->numberOf("cow").error().message,
+  EXPECT_EQ(classes->numberOf(" cow\r\n").error().message,
             "`cow` is none of the classes `bird`, `a cat` and ` dog`");
 }
 
@@ -25,6 +25,12 @@ TEST(ClassNames, MessagesAreShort) {
             "`" + std::string(40, 'x') +
                 "...` is none of the classes `class0`, `class1`, `class2`, `class3`, `class4`, "
                 "`class5` ... (1000)");
+}
+
+TEST(ClassNames, MessagesHaveWholeCharacters) {
+  const std::string letters(39, 'x'), name = letters + "\xC3\xB6 and more";
+  EXPECT_EQ(ClassNames::make({"cat"})->numberOf(name).error().message,
+            "`" + letters + "...` is none of the classes `cat`");
 }
 
 TEST(ClassNames, AreNeitherEmptyNorThereTwice) {

@@ -228,7 +228,7 @@ void Index::readPackets(Input &input, const pst_video_bytes &file) {
 }
 
 /// Takes the extents of the first frame, and how it is turned: what a stream says of itself
-/// (H.264's display orientation) goes before what its container says.
+/// (H.264's and H.265's display orientation) goes before what its container says.
 void Index::describe(const AVFrame &frame) {
   head.width = uint32_t(frame.width);
   head.height = uint32_t(frame.height);
