@@ -445,10 +445,11 @@ class Slow(ends.Files):
     def __getitem__(self, i):
         time.sleep(0.002)
         return super().__getitem__(1)
-found, times = [], 0
+found, times, epochs = [], 0, 0
 l = penstock.load(ends.DAMAGED, dataset=penstock.from_dataset(Slow()), cache="")
-for _ in range(5):
+while epochs < 5 or times <= 20: # a busy machine has fewer in each
     batches = iter(l)
+    epochs += 1
     while True:
         try:
             signal.setitimer(signal.ITIMER_REAL, 0.006)
@@ -460,9 +461,9 @@ for _ in range(5):
         except StopIteration:
             signal.setitimer(signal.ITIMER_REAL, 0)
             break
-print(found == list(range(60)) * 5, times > 20)
+print(found == list(range(60)) * epochs)
 """)
-        self.assertEqual((done.returncode, done.stdout), (0, "True True\n"), done.stderr)
+        self.assertEqual((done.returncode, done.stdout), (0, "True\n"), done.stderr)
 
     def test_a_forked_child_is_told_and_ends(self):
         with numbers() as loader:
