@@ -206,13 +206,13 @@ def Pipe_DecodeOp : Pipe_Op<"decode", [Pure, Pipe_OfClass<"media">, Pipe_SizedOp
     Media, formats and arguments are those of runtime/abi/media.h. Of an `image`,
     the result's axes are h, w and c, in u8 or u16; of a `video` t, h, w and c, and it
     is `asked` for the number of the first frame and the step to the next one; of
-    `numbers` any, and it is asked to skip so many bytes; of a `wave` t, and c unless
-    it is `mono`. `region` is
+    `numbers` any, and it is asked to skip so many bytes; of `npy` and `nifti` any, too,
+    those of the file; of a `wave` t, and c unless it is `mono`. `region` is
     what the required-region analysis asks for along the axes in `over`: all first
     elements, then all ends; without it everything is decoded. The result's
     elements outside the region are not defined, and nothing reads them. With
-    `orient`, the EXIF orientation is applied: sizes, region and result are those
-    of the upright image. With `planes`, files that have them cross to a GPU as luma and
+    `orient`, the orientation of EXIF or of the affine is applied: sizes, region and result are those
+    of the upright image or volume. With `planes`, files that have them cross to a GPU as luma and
     chroma, of which that kernel makes the pixels there; nothing else differs.
 
     Constraints:

@@ -65,7 +65,7 @@ static Operation *scalarsFirst(PipelineOp pipeline) {
 /// pixels, and nothing before that.
 static StringRef remarkOf(DecodeOp decode, bool isWhole, bool isSometimes) {
   const bool isVideo = decode.getMedia() == "video";
-  if (decode.getMedia() == "numbers")
+  if (media::isOfNumbers(std::string_view(decode.getMedia())))
     return isSometimes ? "copies what is read, only where a branch that reads it is taken"
            : isWhole   ? "copies all elements: all of them are read"
                        : "copies the elements that are read";

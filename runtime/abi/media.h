@@ -42,6 +42,28 @@ inline constexpr Number ofWaves[] = {
     {"rate"}, {"channels"}, {"samples"}, {"bits"}, {"duration", true}};
 inline constexpr std::string_view ofSound[] = {"mono", "channels"};
 inline constexpr std::string_view ofBytes[] = {"little", "big"};
+inline constexpr Number ofNpy[] = {{"rank"},  {"axis0"}, {"axis1"}, {"axis2"}, {"axis3"},
+                                   {"axis4"}, {"axis5"}, {"axis6"}, {"axis7"}};
+inline constexpr std::string_view forNpy[] = {"npy"};
+/// Extents and distances of voxels: as they are stored, then of the upright volume.
+inline constexpr Number ofNifti[] = {{"x"},
+                                     {"y"},
+                                     {"z"},
+                                     {"t"},
+                                     {"u"},
+                                     {"v"},
+                                     {"w"},
+                                     {"dx", true},
+                                     {"dy", true},
+                                     {"dz", true},
+                                     {"dt", true},
+                                     {"right"},
+                                     {"anterior"},
+                                     {"superior"},
+                                     {"d_right", true},
+                                     {"d_anterior", true},
+                                     {"d_superior", true}};
+inline constexpr std::string_view forNifti[] = {"nifti"};
 
 /// Places of the numbers that all pictures have; those of images and videos follow.
 enum : size_t {
@@ -52,6 +74,8 @@ enum : size_t {
   imageIndexed, ///< 1 where a pixel is one number of at most 8 bits
   videoFrames = 3
 };
+enum : size_t { npyRank, npyExtent };
+enum : size_t { niftiExtent, niftiDistance = 7, niftiUpright = 11, niftiUprightDistance = 14 };
 enum : size_t { waveRate, waveChannels, waveSamples, waveBits, waveDuration };
 
 inline constexpr Medium all[] = {
@@ -59,13 +83,20 @@ inline constexpr Medium all[] = {
     {"video", ofVideos, forVideos, ofFrames, true},
     {"numbers", ofNumbers, forNumbers, ofBytes},
     {"wave", ofWaves, {}, ofSound},
+    {"npy", ofNpy, {}, forNpy},
+    {"nifti", ofNifti, {}, forNifti},
 };
 
 /// Returns whether the result has rows and columns of pixels, its last axes but channels.
 constexpr bool isPicture(std::string_view name) { return name == "image" || name == "video"; }
 
+/// Returns whether the result has any type and axes, those that a decode names.
+constexpr bool isOfNumbers(std::string_view name) {
+  return name == "numbers" || name == "npy" || name == "nifti";
+}
+
 /// Most numbers of a header, and arguments of a decode.
-inline constexpr size_t mostNumbers = 8, mostArguments = 4;
+inline constexpr size_t mostNumbers = 17, mostArguments = 4;
 using Record = std::array<int64_t, mostNumbers>;
 
 /// The place in `all`, or -1.

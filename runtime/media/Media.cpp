@@ -3,6 +3,8 @@
 // The media that there are, in the order of runtime/abi/media.h.
 #include "runtime/media/ImageMedium.h"
 #include "runtime/media/Medium.h"
+#include "runtime/media/numbers/Nifti.h"
+#include "runtime/media/numbers/Npy.h"
 #include "runtime/media/numbers/Numbers.h"
 #include "runtime/media/video/VideoMedium.h"
 #include "runtime/media/wave/Wave.h"
@@ -20,8 +22,10 @@ template <typename T> std::unique_ptr<Medium> make(MediumHost &host) {
 constexpr MediumEntry entries[] = {
     {ImageMedium::probe, make<ImageMedium>, nullptr},
     {VideoMedium::probe, make<VideoMedium>, VideoMedium::parts},
-    {Numbers::probe, make<Numbers>, nullptr},
+    {Numbers::probe, make<Numbers>, Numbers::parts},
     {Wave::probe, make<Wave>, Wave::parts},
+    {Npy::probe, make<Npy>, Npy::parts},
+    {Nifti::probe, make<Nifti>, Nifti::parts},
 };
 static_assert(std::size(entries) == std::size(media::all));
 

@@ -35,6 +35,20 @@ struct MediumInput {
   const SoundTrack *sound = nullptr;     ///< as `video`, of sound
 };
 
+/// The file of an input, which may lie in memory as a whole.
+class OpenedMedia {
+public:
+  explicit OpenedMedia(const MediumInput &input)
+      : whole(input.bytes), bytes(input.file ? *input.file : whole) {}
+  OpenedMedia(const OpenedMedia &) = delete;
+  OpenedMedia &operator=(const OpenedMedia &) = delete;
+  MediaBytes &operator*() { return bytes; }
+
+private:
+  MediaSpan whole;
+  MediaBytes &bytes;
+};
+
 /// The elements low ..< high along an axis of the result.
 struct AxisRange {
   int64_t low = 0, high = 0;
@@ -97,6 +111,9 @@ public:
   /// `out` is where they begin.
   virtual Status decode(const MediumInput &input, const MediumRequest &request,
                         const MediumLayout &layout, uint8_t *out) = 0;
+  /// Returns the error that decode() would have for a request of any box, of what the header says;
+  /// for a box that is empty.
+  virtual Status accepts(const MediumInput &, const MediumRequest &) { return {}; }
   /// Checks an input of which no element is needed: returns the error that decode() would find
   /// in it as a whole.
   virtual Status checkEnd(const MediumInput &) { return {}; }

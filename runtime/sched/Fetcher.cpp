@@ -156,6 +156,8 @@ Status Fetcher::openFile(Work &work, int64_t slot, size_t number) {
 Status Fetcher::openSound(Work &work, int64_t slot, size_t number, const MediaPlace *place) {
   const plan::MediaT &media = *program->tree().media[number];
   Encoded &encoded = work.media(slot, number);
+  if (media.media != "wave")
+    return {};
   auto hasPackets = Wave::hasPackets(*encoded.file);
   if (!hasPackets)
     return hasPackets.error();

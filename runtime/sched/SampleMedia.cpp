@@ -138,7 +138,7 @@ bool SampleMedia::decodeOne(Work &work, int64_t slot, size_t number, Failure &fa
                         {tensor.extent, rank},
                         {box.data(), rank},
                         {arguments.data(), decode.arguments.size()}};
-  const Medium &reader = *readers[size_t(decode.media)];
+  Medium &reader = *readers[size_t(decode.media)];
   auto where = reader.layout(request);
   if (!where) {
     failure = {row, "decoding needs more bytes than there are numbers for"};
@@ -169,6 +169,11 @@ bool SampleMedia::decodeOne(Work &work, int64_t slot, size_t number, Failure &fa
       return false;
     }
   }
+  if (isEmpty)
+    if (Status status = reader.accepts(inputs[size_t(decode.media)], request); !status) {
+      failure = failureIn(size_t(decode.media), status.error());
+      return false;
+    }
   std::copy_n(where->strides, PST_MAX_RANK, tensor.stride);
   tensor.data = storage;
   return true;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/sources/RawSource.h"
 
-#include "runtime/sources/Npy.h"
+#include "runtime/media/numbers/Npy.h"
 
 #include <algorithm>
 
@@ -70,9 +70,18 @@ Error columnError(const RawColumn &column, std::string text) {
 /// Leaves the elements of a .npy file, if they are what the column says.
 Status skipHeader(const RawColumn &column, const ColumnInfo &info,
                   std::span<const uint8_t> &bytes) {
-  auto header = readNpyHeader(bytes);
+  MediaSpan file(bytes);
+  auto header = readNpyHeader(file);
   if (!header)
     return columnError(column, column.path + ": " + header.error().message);
+  // Rows are read where they lie.
+  if (header->isBigEndian)
+    return columnError(column, column.path +
+                                   ": .npy file of big-endian numbers is not read as a column; "
+                                   "`x.astype(x.dtype.newbyteorder('<'))` converts it");
+  if (header->isFirstFastest)
+    return columnError(column, column.path + ": .npy file in Fortran order is not read as a "
+                                             "column; `numpy.ascontiguousarray` converts it");
   const std::vector<int64_t> row(header->shape.begin() + 1, header->shape.end());
   if (header->type != column.type || row != column.dims)
     return columnError(column, column.path + " holds " + header->typeText() +

@@ -44,6 +44,12 @@ public:
   /// for `rgb16`, `gray16`; f32 for `rgb32`, `gray32`.
   virtual std::optional<Tensor> decode(const std::string &media, const std::string &format,
                                        const Bytes &data) const = 0;
+  /// A whole array of `npy` or `nifti` (the upright one, with `orient`), of a blank tensor's type
+  /// and shape.
+  virtual std::optional<Tensor> decodeArray(const std::string &media, const Bytes &data,
+                                            bool orient, Tensor blank) const {
+    return std::nullopt;
+  }
   /// Frames first, first + step, ... of a video, u8 in the axes t, h, w and c.
   virtual std::optional<Tensor> decodeClip(const std::string &format, const Bytes &data,
                                            int64_t first, int64_t count, int64_t step) const {

@@ -243,6 +243,11 @@ void runDecode(Machine &machine, Slot &slot, const Instruction &self) {
     return deliver(machine, slot, op, std::move(*numbers));
   }
   const Media &media = mediaOf(machine, op);
+  if (media::isOfNumbers(std::string_view(op.getMedia()))) {
+    auto array = media.decodeArray(op.getMedia().str(), data, op.getOrient(), wanted);
+    return array ? deliver(machine, slot, op, std::move(*array))
+                 : fail(slot, "the media cannot be decoded");
+  }
   const bool isClip = op.getMedia() == "video";
   const auto asked = op.getAsked();
   const bool isPicture = op.getMedia() == "image";

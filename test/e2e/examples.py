@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every example, and files for what it reads."""
 import glob
+import gzip
 import json
 import os
 import re
@@ -12,7 +13,7 @@ import numpy
 import soundfile
 from PIL import Image
 
-from support import EXAMPLES, ROOT, ToolTest, make_folder
+from support import EXAMPLES, ROOT, ToolTest, make_folder, nifti
 
 sys.path.insert(0, os.path.join(ROOT, "test", "parity"))
 import clips  # noqa: E402
@@ -100,6 +101,14 @@ class ExamplesTest(ToolTest):
         self.stereo = os.path.join(self.folder, "stereo.csv")
         with open(self.stereo, "w") as file:
             file.write("left,right,disparity\n" + "".join(f"class0/{i:04}.jpg,class0/{i:04}.jpg,far{i}.pfm\n" for i in range(8)))
+        self.volumes = os.path.join(self.folder, "volumes.jsonl")
+        with open(self.volumes, "w") as file:
+            file.writelines(json.dumps({"image": f"data/v{i}.nii.gz", "mask": f"data/v{i}_mask.nii"}) + "\n" for i in range(8))
+        for i in range(8):
+            values = rng.integers(-1000, 1000, (40 + 7 * i, 90, 80)).astype("<i2")
+            for name, content in (("", gzip.compress(nifti(values, (1.5, 1, 2)), 1)), ("_mask", nifti((values > 0).astype("u1"), (1.5, 1, 2)))):
+                with open(os.path.join(self.data, f"v{i}{name}.nii{'' if name else '.gz'}"), "wb") as file:
+                    file.write(content)
         for i in range(10):
             (20 * rng.standard_normal((500 + 37 * i, 4), dtype=numpy.float32)).tofile(os.path.join(self.data, f"scan{i}.bin"))
 
@@ -112,7 +121,7 @@ class ExamplesTest(ToolTest):
     def look_up_inputs(self, path):
         parameters = self.run_tool("check", path).stdout
         lists = {"speech.pipe": self.sounds, "whisper.pipe": self.sounds, "speech_commands.pipe": self.labelled, "esc50.pipe": self.labelled,
-                 "wav2vec2.pipe": self.sized, "pets.pipe": self.pets}
+                 "wav2vec2.pipe": self.sized, "pets.pipe": self.pets, "patches.pipe": self.volumes}
         files = lists.get(os.path.basename(path), self.scans)
         given = {"root": self.data, "photos": self.data, "good": self.data, "more": self.masks, "masks": self.masks, "images": self.images, "labels": self.labels, "list": files, "pairs": self.pairs, "stereo": self.stereo, "objects": self.objects, "breeds": self.breeds, "per_rank": "4",
                  "manifest": self.manifest, "rooms": self.manifest, "noises": self.noises,

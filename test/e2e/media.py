@@ -316,7 +316,7 @@ class Numbers(MediaTest):
                 ("decode(f32[k, k = 4])", 43, "axis `k` is named twice"),
                 ("decode(f32[k, f = xyz])", 47, "unknown format `xyz`"),
                 ("decode(f32[k, f = -4])", 43, "axis `f` would have -4 elements"),
-                ("decode(f32[k], orient = true)", 53, "`orient` is for images and videos, and these are numbers"),
+                ("decode(f32[k], orient = true)", 53, "`orient` is for images, videos and volumes, and these are numbers"),
                 ("decode(f32[k], count = 4)", 52, "`count` is for images and videos, and these are numbers"),
                 ("decode(f32[k], order = middle)", 52, "there is no `middle` here"),
                 ("decode(f32[k], skip = -1)", 51, "a skip of -1 bytes"),

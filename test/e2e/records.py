@@ -4,10 +4,12 @@ through random chains, beside a pipeline that has the one field alone. Some fiel
 
 PENSTOCK_RECORDS: programs, else 25. PENSTOCK_RECORDS_SEED: of the first one.
 """
+import json
 import os
 import random
 
 import numpy
+from PIL import Image
 
 from pipelines import LanguageTest
 from support import main
@@ -154,6 +156,53 @@ pipeline test() {
             numpy.testing.assert_array_equal(found["again"], found["image"])
             moved += not numpy.array_equal(found["image"], found["was"])
         self.assertGreater(moved, 2)
+
+    def test_fields_of_two_sizes_are_not_cropped_apart(self):
+        body = """
+fn cut(s: {{ image: u8[h, w, c], boxes: f32[box: xyxy] }}) -> {{ image: u8[h, w, c], boxes: f32[box: xyxy] }} = {{ image = crop(s.image, draw int(0 ..= h - 20), 0, 20, 20), boxes = s.boxes }}
+fn cut(x: u8[h, w]) -> u8[h, w] = crop(x, draw int(0 ..= h - 20), 0, 20, 20)
+pipeline test() {{
+  for row in synthetic(20, x = u8[h = 40, w = 40, c = rgb], m = u8[h = 30, w = 40], boxes = f32[k = 3, box = xyxy]) order sequential
+  let r = {{ {fields} }} |> {stage}
+  batch 2 per rank last drop {{
+    output y: u8[n, h, w, c] = r.image
+  }}
+}}"""
+        apart = ("image = row.x, mask = row.m", "image = row.x, boxes = row.boxes, mask = row.m", "image = row.x, inside = { mask = row.m }")
+        differ = "draws the same for the fields `image` and `mask`, and these differ in size: "
+        for fields, stage, sizes in ((apart[0], "random_crop(20)", "21 and 11 places"), (apart[2], "random_crop(20)", "21 and 11 places"),
+                                     (apart[1], "cut", "21 and 11 places"), (apart[0], "random_resized_crop(20)", "40 and 30 places"),
+                                     (apart[0], "erase", "40 and 30 places")):
+            with self.subTest(stage, fields=fields):
+                self.refused("use vision" + body.format(fields=fields, stage=stage), f"error: `{stage.split('(')[0]}` {differ}{sizes}",
+                             "hint: bring them to one size before, or leave one out of the record")
+        for fields, stage in (("image = row.x, mask = row.m[h = 0 .. 30, w = 0 .. 30]", "random_rotation(-9.0 .. 9.0)"), (apart[0], "resize(20, 20) |> random_crop(9)"),
+                              ("image = row.x, mask = row.x[c = 0]", "random_resized_crop(9)"), (apart[0], "flip(w) if chance(0.5)")):
+            self.run_tool("check", self.write("use vision" + body.format(fields=fields, stage=stage)))
+
+    def test_files_of_two_sizes_are_bad_samples(self):
+        os.makedirs(self.data)
+        sizes = (((40, 40), (40, 40)), ((40, 40), (40, 36)), ((50, 30), (50, 30)), ((50, 30), (30, 50)))
+        lines = os.path.join(self.data, "list.jsonl")
+        with open(lines, "w") as file:
+            for i, (image, mask) in enumerate(sizes):
+                Image.new("RGB", image).save(os.path.join(self.data, f"x{i}.png"))
+                Image.new("L", mask).save(os.path.join(self.data, f"m{i}.png"))
+                file.write(json.dumps({"x": f"x{i}.png", "m": f"m{i}.png"}) + "\n")
+        for stage, numbers in (("random_crop(20)", ((21, 17), (11, 31))), ("random_resized_crop(20)", ((40, 36), (30, 50)))):
+            text = f"""use vision
+pipeline test(list: path) {{
+  for row in json_lines(list, x = bytes, m = bytes) order sequential
+  let r = {{ image = decode(row.x, rgb), mask = decode(row.m, index) }} |> {stage}
+  batch 1 per rank last drop {{
+    output image: u8[n, h, w, c] = r.image
+    output mask: u8[n, h, w, c] = r.mask
+  }}
+}}"""
+            found = self.run_json("run", self.write(text), "--set", f"list={lines}", "--on-error", "100%")["bad_samples"]
+            reasons = {bad["row"]: bad["reason"].split(" (")[0] for bad in found}
+            self.assertEqual(reasons, {row: f"`{stage.split('(')[0]}` draws the same for the fields `image` and `mask`, and these differ in size: {a} and {b} places"
+                                       for row, (a, b) in zip((1, 3), numbers)})
 
     def test_fields_are_what_they_are_alone(self):
         compared = sum(self.check(seed) for seed in range(SEED, SEED + COUNT))

@@ -474,9 +474,9 @@ pipeline p(features: path, labels: path) {
         for features, message in (
                 (numpy.zeros((10, 6)), "features.npy holds f64[10, 6], rows first, and rows of f32[6] are expected"),
                 (numpy.zeros((10, 5), numpy.float32), "features.npy holds f32[10, 5], rows first"),
-                (numpy.zeros((10, 6), ">f4"), ".npy file of big-endian `>f4` is not read"),
+                (numpy.zeros((10, 6), ">f4"), ".npy file of big-endian numbers is not read as a column"),
                 (numpy.asfortranarray(numpy.zeros((10, 6), numpy.float32)),
-                 ".npy file in Fortran order is not read"),
+                 ".npy file in Fortran order is not read as a column"),
                 (numpy.zeros((9, 6), numpy.float32), "10 rows, but column `label` has 9"),
         ):
             stderr = self.failure(self.text, **self.arrays(features, labels))

@@ -50,8 +50,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                   videos,
                   [](int64_t) -> uint8_t * { return nullptr; },
                   [](uint64_t) { return false; }};
-  const bool isWave = choices.below(2);
-  const auto kind = size_t(media::find(isWave ? "wave" : "numbers"));
+  static constexpr const char *kinds[] = {"numbers", "wave", "npy", "nifti"};
+  const uint32_t choice = choices.below(4);
+  const bool isWave = choice == 1, isNpy = choice == 2, isNifti = choice == 3;
+  const auto kind = size_t(media::find(kinds[choice]));
   const media::Medium &facts = media::all[kind];
   const auto any = plan::DType(1 + choices.below(uint32_t(plan::DType::boolean)));
   const auto type = isWave ? plan::DType::f32 : any;
@@ -71,6 +73,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     return 0;
   if (isWave)
     extents = {input.numbers[media::waveSamples], input.numbers[media::waveChannels]};
+  const bool orient = isNifti && rank == 3 && places[7] % 2;
+  if (isNpy && rank != size_t(input.numbers[media::npyRank]))
+    return 0;
+  for (size_t axis = 0; axis < rank && (isNpy || isNifti); ++axis)
+    extents[axis] = input.numbers[isNpy    ? media::npyExtent + axis
+                                  : orient ? media::niftiUpright + rank - 1 - axis
+                                           : media::niftiExtent + rank - 1 - axis];
   extents.resize(rank);
   for (size_t axis = 0; axis < rank; ++axis) {
     const int64_t extent = extents[axis];
@@ -82,11 +91,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   }
   const std::unique_ptr<Medium> medium = mediumEntry(kind).make(host);
   const std::vector<uint8_t> all =
-      decoded(*medium, input, {type, format, false, extents, whole, arguments});
+      decoded(*medium, input, {type, format, orient, extents, whole, arguments});
   if (all.empty())
     return 0;
   const std::vector<uint8_t> part =
-      decoded(*medium, input, {type, format, false, extents, box, arguments});
+      decoded(*medium, input, {type, format, orient, extents, box, arguments});
   require(part.size() == all.size(), "a box of what decodes is decoded");
   const auto bytes = size_t(sizeOf(type));
   for (size_t i = 0; i < all.size(); ++i) {

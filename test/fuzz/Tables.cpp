@@ -2,9 +2,9 @@
 //
 // Tables written as text, numbers in them, and headers of .npy files. The first
 // byte chooses the separator.
+#include "runtime/media/numbers/Npy.h"
 #include "runtime/sources/Csv.h"
 #include "runtime/sources/Json.h"
-#include "runtime/sources/Npy.h"
 #include "runtime/sources/TextList.h"
 #include "runtime/sources/TextValue.h"
 #include "test/fuzz/Fuzz.h"
@@ -86,7 +86,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static constexpr char separators[] = {',', '\t', ';', '\0'};
   readTable({reinterpret_cast<const char *>(rest.data()), rest.size()}, separators[data[0] % 4]);
   readLine({reinterpret_cast<const char *>(rest.data()), rest.size()});
-  if (const auto header = readNpyHeader(rest)) {
+  MediaSpan file(rest);
+  if (const auto header = readNpyHeader(file)) {
     require(!header->shape.empty() && header->data <= rest.size(), "an array lies in its file");
     header->typeText();
   }

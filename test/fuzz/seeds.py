@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes small files that fuzzing begins with: seeds.py FOLDER."""
+import gzip
 import io
 import os
 import struct
@@ -79,6 +80,35 @@ def sounds():
         yield f"{channels}.flac", number(1, 0, 1) + places + stream.getvalue()
 
 
+def arrays():
+    """The same for .npy and NIfTI, packed and not."""
+    number = lambda *values: struct.pack(f"<{len(values)}I", *values)
+    places = bytes(16) + number(1, 0, 1, 2, 0, 1, 0, 1)
+    for name, kind, number_of_type, order in (("plain", "<i2", 3, "C"), ("big", ">f4", 8, "F")):
+        stream = io.BytesIO()
+        numpy.save(stream, numpy.arange(24).reshape(2, 3, 4).astype(kind, order=order))
+        yield name + ".npy", number(2, number_of_type, 0, 3) + places + stream.getvalue()
+    for version, order in ((1, "<"), (1, ">"), (2, "<")):
+        head = bytearray(352 if version == 1 else 544)
+        put = lambda kind, place, *values: struct.pack_into(f"{order}{len(values)}{kind}", head, place, *values)
+        put("i", 0, 348 if version == 1 else 540)
+        put("h" if version == 1 else "q", 40 if version == 1 else 16, 3, 4, 3, 2, 1, 1, 1, 1)
+        put("h", 70 if version == 1 else 12, 4)
+        put("f" if version == 1 else "d", 76 if version == 1 else 104, -1, 1, 2, 3, 1)
+        put("f" if version == 1 else "q", 108 if version == 1 else 168, len(head))
+        if version == 1:
+            put("h", 252, 1, 0)
+            put("f", 256, 0.5, 0.5, 0.5)
+            head[344:348] = b"n+1\0"
+        else:
+            put("i", 348, 2)
+            put("d", 400, 0, 2, 0, 0, -1, 0, 0, 0, 0, 0, 3)
+            head[4:12] = b"n+2\0\r\n\x1a\n"
+        file = bytes(head) + numpy.arange(24).astype(order + "i2").tobytes()
+        yield f"{version}{'big' if order == '>' else ''}.nii", number(3, 8, 0, 3) + places + file
+        yield f"{version}{'big' if order == '>' else ''}.nii.gz", number(3, 3, 0, 3) + places + gzip.compress(file)
+
+
 def packets():
     """Sound for FFmpeg, behind what Packets.cpp reads."""
     rng = numpy.random.default_rng(4)
@@ -134,6 +164,8 @@ def main():
         write("media", name, data)
     for name, data in sounds():
         write("sound", name, data)
+    for name, data in arrays():
+        write("arrays", name, data)
     for name, data in packets():
         write("packets", name, data)
     for name, data in archives():

@@ -20,6 +20,8 @@ PAIRS = rng.normal(size=(8, 2)).astype(numpy.float32)
 CUBE = (("-1m", "1m"), ("-2m", "2m"), ("-1m", "1m"), "1m", "2m")
 BOX = {"top": 2, "left": 3, "height": 5, "width": 7}
 STATS = {"mean": [0.5, 0.5, 0.5], "std": [0.5, 0.25, 0.5]}
+VOLUME = rng.integers(-1000, 1000, (7, 10, 12), dtype=numpy.int16)
+ZHW = {"axes": "z h w"}
 GREY, FLOATS = IMAGE[..., 0].copy(), (IMAGE / 255).astype(numpy.float32)
 
 # A call of each function of the library, and the shape of what it gives.
@@ -74,6 +76,10 @@ CALLS = {
     "hard_voxels": [((POINTS, *CUBE, 2, 20), {}, None)], "range_ok": [((POINTS, ("1m", "2m")), {}, (50,))],
     "scale": [((POINTS, 2.0), {}, (50, 3))], "power": [((PAIRS,), {}, (8,))], "spectrum": [((WAVE[:64],), {}, (33, 2))],
     "mel": [((WAVE[:33], 5, ("0Hz", "8kHz"), "16kHz"), {}, (5,))], "log_clamped": [((WAVE, 0.1), {}, (400,))],
+    "patch": [((VOLUME, 1, 2, 3, 4, 5, 6), ZHW, (4, 5, 6))], "center_patch": [((VOLUME, 5), ZHW, (5, 5, 5))],
+    "random_patch": [((VOLUME, 5), {"key": 1, **ZHW}, (5, 5, 5)), ((VOLUME, 3, 4, 5), {"key": 1, **ZHW}, (3, 4, 5))],
+    "pad_patch": [((VOLUME, 11), ZHW, (11, 11, 12))], "respace": [((VOLUME, 2.0, 1.0, 0.5, "1mm"), ZHW, (14, 10, 6))],
+    "window_level": [((VOLUME, (-160.0, 240.0)), ZHW, (7, 10, 12))],
     "log": [(((1.0, 8.0),), {}, None)], "complex_fft": [((PAIRS,), {}, (8, 2))],
     "mel_spectrogram": [((WAVE, "16kHz", 64, 32, 10, ("0Hz", "8kHz")), {}, None)],
 }
@@ -103,7 +109,7 @@ class Ops(unittest.TestCase):
                         self.assertEqual(numpy.shape(result), shape)
 
     def test_every_function_of_these_modules_is_tried(self):
-        listed = {name for name, entries in ops._functions().items() if entries[0]["module"] in ("vision", "points", "augment", "signal")}
+        listed = {name for name, entries in ops._functions().items() if entries[0]["module"] in ("vision", "points", "augment", "signal", "volume")}
         self.assertEqual(listed - set(CALLS), set())
         self.assertLessEqual(set(CALLS), set(dir(ops)))
 
@@ -118,6 +124,25 @@ class Ops(unittest.TestCase):
         self.assertEqual(both["boxes"][0].tolist(), [20, 2, 29, 12])
         self.assertTrue((both["image"] == GREY[:, ::-1]).all())
         self.assertEqual(ops.flip(IMAGE.transpose(2, 0, 1).copy(), "w", axes="c h w")[0].tolist(), IMAGE[:, ::-1, 0].tolist())
+
+    def test_volumes_are_those_of_plain_numpy(self):
+        self.assertTrue((ops.patch(VOLUME, 1, 2, 3, 4, 5, 6, **ZHW) == VOLUME[1:5, 2:7, 3:9]).all())
+        self.assertTrue((ops.center_patch(VOLUME, 4, 5, 6, **ZHW) == VOLUME[1:5, 3:8, 3:9]).all())  # MONAI: n // 2 - size // 2
+        wide = numpy.pad(VOLUME, ((2, 2), (0, 1), (0, 0)), constant_values=-5)
+        self.assertTrue((ops.pad_patch(VOLUME, 11, fill=-5, **ZHW) == wide).all())
+        level = numpy.clip((VOLUME.astype("f4") + 160) / numpy.float32(400), 0, 1)
+        self.assertTrue((ops.window_level(VOLUME, (-160.0, 240.0), **ZHW) == level).all())
+        finer = VOLUME.astype("f8")
+        for axis, extent in enumerate((14, 20, 24)):
+            places = (numpy.arange(extent) + 0.5) * finer.shape[axis] / extent - 0.5
+            finer = numpy.apply_along_axis(lambda row: numpy.interp(places, numpy.arange(len(row)), row), axis, finer)
+        numpy.testing.assert_allclose(ops.respace(VOLUME.astype("f4"), 2.0, 2.0, 2.0, "1mm", **ZHW), finer, rtol=1e-5, atol=1e-3)
+        mask = ops.respace((VOLUME > 0).astype("u1"), 1.0, 1.0, 1.0, "2mm", filter="nearest", **ZHW)
+        self.assertEqual((mask.shape, set(mask.ravel().tolist())), ((4, 5, 6), {0, 1}))
+        part = ops.random_patch(VOLUME, 5, key=3, **ZHW)
+        self.assertTrue(((part > 0) == ops.random_patch(VOLUME > 0, 5, key=3, **ZHW)).all())
+        with self.assertRaisesRegex(penstock.CompileError, "more than 0 mm apart"):
+            ops.respace(VOLUME, 1.0, 1.0, 1.0, "0mm", **ZHW)
 
     def test_axes_are_reduced(self):
         self.assertTrue((ops.mean(IMAGE, ["h", "w"]) == IMAGE.mean((0, 1)).astype(numpy.float32)).all())

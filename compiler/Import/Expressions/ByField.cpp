@@ -29,12 +29,107 @@ static bool isByField(const FnList &fns, const Argument &arg) {
   return arg.value.is(Kind::Record) && isByField(fns, arg.name);
 }
 
+/// An op of its own that others come behind: those before may go, as checks do for which a better
+/// one comes.
+class Expressions::Mark {
+public:
+  explicit Mark(Expressions &in)
+      : op(in.base.create<pipe::ConstantOp>(in.here, in.base.getI64Type(),
+                                            in.base.getI64IntegerAttr(0))) {}
+  ~Mark() { op->erase(); }
+  Mark(const Mark &) = delete;
+  Mark &operator=(const Mark &) = delete;
+  mlir::Operation *operator*() const { return op; }
+
+private:
+  mlir::Operation *op;
+};
+
+/// The values that decide what is drawn behind a mark, by path: ends of a range, and constants and
+/// what the tries of a search take from outside.
+std::map<std::string, llvm::SmallVector<mlir::Value>>
+Expressions::drawnFrom(const Mark &mark) const {
+  std::map<std::string, llvm::SmallVector<mlir::Value>> result;
+  for (auto at = std::next((*mark)->getIterator()); at != base.getInsertionPoint(); ++at) {
+    if (auto draw = llvm::dyn_cast<pipe::DrawOp>(*at); draw && !draw.getElement()) {
+      llvm::append_range(result[draw.getPath().str()], draw.getArgs());
+    } else if (llvm::isa<pipe::SearchOp>(*at)) {
+      llvm::SmallVector<mlir::Value> taken;
+      at->walk([&](mlir::Operation *op) {
+        for (mlir::Value operand : op->getOperands()) {
+          mlir::Operation *around = operand.getParentBlock()->getParentOp();
+          if (constantInt(operand) || !around || !at->isAncestor(around))
+            taken.push_back(operand);
+        }
+      });
+      at->walk([&](pipe::DrawOp first) {
+        llvm::append_range(result[first.getPath().str()], taken);
+        return mlir::WalkResult::interrupt();
+      });
+    }
+  }
+  return result;
+}
+
+/// Returns whether two numbers are made of the same ones in the same way, as far as that shows.
+static bool isSame(mlir::Value a, mlir::Value b, int depth = 32) {
+  if (a == b)
+    return true;
+  mlir::Operation *left = a.getDefiningOp(), *right = b.getDefiningOp();
+  if (!left || !right || depth == 0 || left->getName() != right->getName() ||
+      left->getAttrDictionary() != right->getAttrDictionary() || left->getNumRegions() ||
+      left->getNumOperands() != right->getNumOperands() ||
+      llvm::cast<mlir::OpResult>(a).getResultNumber() !=
+          llvm::cast<mlir::OpResult>(b).getResultNumber())
+    return false;
+  return llvm::all_of(llvm::zip(left->getOperands(), right->getOperands()), [&](auto pair) {
+    return isSame(std::get<0>(pair), std::get<1>(pair), depth - 1);
+  });
+}
+
+void Expressions::demandSameDraws(const dsl::Name &name, FieldDraws &all, const std::string &field,
+                                  const Mark &mark) {
+  const auto fresh = drawnFrom(mark);
+  PlaceGuard guard(*this, name.range);
+  for (const auto &[path, values] : fresh) {
+    const auto [known, isFirst] = all.try_emplace(path, field, values);
+    const auto &[other, before] = known->second;
+    if (isFirst || before.size() != values.size())
+      continue;
+    for (auto [a, b] : llvm::zip(before, values)) {
+      if (a.getType() != b.getType() || !(a.getType().isF64() || a.getType().isInteger(64)) ||
+          isSame(a, b))
+        continue;
+      const auto one = constantInt(a), two = constantInt(b);
+      if (one && one == two)
+        continue;
+      const std::string text = quote(name.text) + " draws the same for the fields " + quote(other) +
+                               " and " + quote(field) + ", and these differ in size: ";
+      if (one && two)
+        fail(name.range, text + std::to_string(*one) + " and " + std::to_string(*two) + " places",
+             "bring them to one size before, or leave one out of the record");
+      auto asInt = [&](mlir::Value value) { // a constant may stand inside of a search
+        if (const auto known = constantInt(value))
+          return intConstant(*known);
+        return castTo(pipe::CastMode::value, Arithmetic::number(value, value.getType().isF64()),
+                      base.getI64Type(), name.range)
+            .ir;
+      };
+      const mlir::Value left = asInt(a), right = asInt(b);
+      check(compare(pipe::Predicate::eq, left, right), text + "{0} and {1} places", left, right);
+    }
+  }
+}
+
 Val Expressions::callMatched(const dsl::Name &name, const FnList &fns, const dsl::FnDecl &fn,
                              Frame callee, const std::vector<Argument> &args) {
   const std::map<std::string, int> before = draws.ordinals;
-  Val result = callFn(fn, std::move(callee), name.range);
-  if (args.empty() || !args[0].value.is(Kind::Record) || !result.is(Kind::Record) ||
+  if (args.empty() || !args[0].value.is(Kind::Record) ||
       fn.params[0].type.kind != dsl::TypeExpr::Kind::Record)
+    return callFn(fn, std::move(callee), name.range);
+  const Mark mark(*this);
+  Val result = callFn(fn, std::move(callee), name.range);
+  if (!result.is(Kind::Record))
     return result;
   std::vector<Argument> rest = args;
   Val &beside = rest[0].value;
@@ -47,7 +142,9 @@ Val Expressions::callMatched(const dsl::Name &name, const FnList &fns, const dsl
     }
   if (fns.size() > 1 && !beside.names.empty()) {
     const std::map<std::string, int> after = std::exchange(draws.ordinals, before);
-    if (std::optional<Val> moved = callByField(name, fns, rest))
+    FieldDraws drawn;
+    demandSameDraws(name, drawn, result.names.front(), mark);
+    if (std::optional<Val> moved = callByField(name, fns, rest, drawn))
       beside = *moved;
     for (const auto &[path, count] : after)
       draws.ordinals[path] = std::max(draws.ordinals[path], count);
@@ -168,8 +265,7 @@ bool Expressions::takesFirst(const dsl::FnDecl &fn, const std::vector<Argument> 
 
 /// The axes along which a call moves elements, as far as that shows: it makes other extents, or
 /// ops behind `mark` that warp or resample. What has these axes, too, cannot stay as it is.
-std::set<std::string> Expressions::movedAxes(mlir::Operation *mark, const Val &from,
-                                             const Val &to) {
+std::set<std::string> Expressions::movedAxes(const Mark &mark, const Val &from, const Val &to) {
   std::set<std::string> moved;
   if (from.is(Kind::Tensor) && to.is(Kind::Tensor))
     for (const Dim &before : dims(from.ir))
@@ -184,13 +280,13 @@ std::set<std::string> Expressions::movedAxes(mlir::Operation *mark, const Val &f
       moved.insert(resample.getAxis().str());
     }
   };
-  for (auto at = std::next(mark->getIterator()); at != base.getInsertionPoint(); ++at)
+  for (auto at = std::next((*mark)->getIterator()); at != base.getInsertionPoint(); ++at)
     at->walk(look);
   return moved;
 }
 
 std::optional<Val> Expressions::callByField(const dsl::Name &name, const FnList &fns,
-                                            const std::vector<Argument> &args) {
+                                            const std::vector<Argument> &args, FieldDraws &drawn) {
   Val result = args[0].value;
   for (const Argument &arg : llvm::drop_begin(args))
     if (isByField(fns, arg))
@@ -236,18 +332,17 @@ std::optional<Val> Expressions::callByField(const dsl::Name &name, const FnList 
         continue;
       }
       draws.ordinals = before;
-      // An op of its own: those before may go, as checks do for which a better one comes.
-      auto mark = base.create<pipe::ConstantOp>(here, base.getI64Type(), base.getI64IntegerAttr(0));
+      const Mark mark(*this);
       result.parts[i] = callMatched(name, fns, *fn, std::move(*callee), given);
       moved.merge(movedAxes(mark, value, result.parts[i]));
-      mark.erase();
+      demandSameDraws(name, drawn, field, mark);
       taken = any = true;
       noteDraws();
       break;
     }
     if (!taken && value.is(Kind::Record)) { // goes to its fields in turn
       draws.ordinals = before;
-      if (auto inner = callByField(name, fns, given)) {
+      if (auto inner = callByField(name, fns, given, drawn)) {
         result.parts[i] = *inner;
         taken = any = true;
         noteDraws();

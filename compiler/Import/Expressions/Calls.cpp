@@ -172,9 +172,11 @@ Val Expressions::callNamed(const dsl::Name &name, std::vector<Argument> args,
       if (std::optional<Frame> callee = matching(*fn, why, true))
         return callMatched(name, fns, *fn, std::move(*callee), args);
     }
-  if (!args.empty() && args[0].value.is(Kind::Record))
-    if (std::optional<Val> result = callByField(name, fns, args))
+  if (!args.empty() && args[0].value.is(Kind::Record)) {
+    FieldDraws drawn;
+    if (std::optional<Val> result = callByField(name, fns, args, drawn))
       return *result;
+  }
   if (fns.empty())
     fail(name.range, "unknown function " + quote(name.text));
   if (fns.size() == 1 || best.score >= 100) {

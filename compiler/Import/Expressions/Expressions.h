@@ -186,9 +186,18 @@ private:
   Val renamedBack(Val value, const std::vector<std::string> &renamed, const dsl::FnDecl &fn,
                   dsl::SourceRange range);
   Val callBody(const dsl::FnDecl &fn, Frame callee, dsl::SourceRange range);
-  /// Calls a function over a record that no overload takes whole: field by field.
+  class Mark;
+  /// The first field for which each path was drawn, and the numbers that decided it.
+  using FieldDraws = std::map<std::string, std::pair<std::string, llvm::SmallVector<mlir::Value>>>;
+  std::map<std::string, llvm::SmallVector<mlir::Value>> drawnFrom(const Mark &mark) const;
+  /// Fields that share a draw have one size, as far as what it is drawn from depends on theirs:
+  /// else a picture and its mask would be cropped at other places.
+  void demandSameDraws(const dsl::Name &name, FieldDraws &all, const std::string &field,
+                       const Mark &mark);
+  /// Calls a function over a record that no overload takes whole: field by field. `drawn` is what
+  /// was drawn for fields before.
   std::optional<Val> callByField(const dsl::Name &name, const std::vector<const dsl::FnDecl *> &fns,
-                                 const std::vector<Argument> &args);
+                                 const std::vector<Argument> &args, FieldDraws &drawn);
   /// Calls a function that takes some arguments. Where it takes a record, fields that it does not
   /// name go to its overloads, or ride along.
   Val callMatched(const dsl::Name &name, const std::vector<const dsl::FnDecl *> &fns,
@@ -197,7 +206,7 @@ private:
   /// `filter = { mask = nearest }`; nothing if it does not.
   std::optional<Val> evalByField(const dsl::Expr &expr, const Val &record,
                                  const std::string &function, const std::string &name);
-  std::set<std::string> movedAxes(mlir::Operation *mark, const Val &from, const Val &to);
+  std::set<std::string> movedAxes(const Mark &mark, const Val &from, const Val &to);
   bool takesFirst(const dsl::FnDecl &fn, const std::vector<Argument> &given);
   const Val &demandField(const Val &record, const std::string &field, dsl::SourceRange range);
   static std::string signature(const dsl::FnDecl &fn);

@@ -258,9 +258,10 @@ Val Intrinsics::callIntrinsic(const dsl::Name &name, const std::vector<Argument>
   if (text == "scan_linear")
     return scan(text, take({"x", "a", "factor"}, 3));
   if (text == "decode")
-    return decode(
-        take({"data", "format", "orient", "first", "count", "step", "order", "skip", "depth"}, 2),
-        name.range);
+    return decode(take({"data", "format", "orient", "first", "count", "step", "order", "skip",
+                        "depth", "header"},
+                       2),
+                  name.range);
   if (text == "probe")
     return probe(take({"data", "medium"}, 2));
   if (text == "pick")

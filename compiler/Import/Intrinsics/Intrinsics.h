@@ -116,8 +116,11 @@ private:
   mlir::Value headerNumber(llvm::StringRef medium, llvm::StringRef number, mlir::Value data);
   Val probe(Args args);
   Val decodeWave(Args args);
+  bool demandOrient(const Argument &arg);
   // Numbers.cpp
+  std::vector<Dim> givenAxes(const Argument &arg);
   Val decodeNumbers(Args args, dsl::SourceRange range);
+  Val decodeArray(Args args, dsl::SourceRange range);
   Val encode(Args args);
   /// The pixels that went into `file`, as they come out of it.
   Val decodeEncoded(pipe::EncodeOp file, Args args, dsl::SourceRange range);

@@ -251,9 +251,14 @@ Val Intrinsics::decodeWave(Args args) {
 void Intrinsics::refuseFormat(llvm::StringRef word, dsl::SourceRange range) {
   const std::string hint =
       llvm::StringSwitch<std::string>(word)
-          .Cases("npy", "npz", "numpy", "bin", "raw", "dat", "numbers",
+          .Cases("bin", "raw", "dat", "numbers",
                  "what the numbers are, and how many bytes stand before them: "
                  "`decode(f32[k, f = 4], skip = 128)`")
+          .Cases("npy", "npz", "numpy",
+                 "what the numbers are, of a file with one array: "
+                 "`decode(f32[k, f = 4], header = npy)`")
+          .Cases("nifti", "nii", "volume", "voxels", "mri", "ct",
+                 "what the voxels become: `decode(f32[z, h, w], header = nifti)`")
           .Cases("wav", "mp3", "flac", "ogg", "audio", "sound",
                  "`decode(mono)` mixes the channels, `decode(channels)` keeps them, of all formats")
           .Cases("jpeg", "jpg", "png", "webp", "image", "pil",
@@ -263,6 +268,12 @@ void Intrinsics::refuseFormat(llvm::StringRef word, dsl::SourceRange range) {
           .Default("");
   if (!hint.empty())
     fail(range, "there is no " + quote(word.str()) + " here", hint);
+}
+
+bool Intrinsics::demandOrient(const Argument &arg) {
+  const Val is = castTo(pipe::CastMode::value, number(demandBool(arg.value, arg.range, "`orient`")),
+                        base.getI64Type(), arg.range);
+  return demandInt(is, arg.range, "`orient`") != 0;
 }
 
 Val Intrinsics::decode(Args args, dsl::SourceRange range) {
@@ -285,7 +296,7 @@ Val Intrinsics::decode(Args args, dsl::SourceRange range) {
     refuseFormat(args[1].value.word, args[1].range);
   std::string format = demandWord(args[1], {"rgb", "gray", "index", "mono", "channels"});
   auto given = [&](size_t i) { return !args[i].value.is(Kind::Poison); };
-  for (size_t i : {6, 7})
+  for (size_t i : {6, 7, 9})
     if (given(i))
       fail(args[i].range, quote(args[i].name) + " is for numbers, and these are pixels",
            "`decode(f32[k, f = 4], skip = 128)`");
@@ -308,11 +319,7 @@ Val Intrinsics::decode(Args args, dsl::SourceRange range) {
   if (isClip && format == "index")
     fail(args[1].range, "the frames of a video have no palette", "`gray`");
   const char *medium = isClip ? "video" : "image";
-  const bool orient =
-      given(2) && demandInt(castTo(pipe::CastMode::value,
-                                   number(demandBool(args[2].value, args[2].range, "`orient`")),
-                                   base.getI64Type(), args[2].range),
-                            args[2].range, "`orient`") != 0;
+  const bool orient = given(2) && demandOrient(args[2]);
   auto header = [&](const char *name) { return headerNumber(medium, name, data.ir); };
   mlir::Value height = header("height"), width = header("width");
   if (depth != 8) {

@@ -1,24 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bytes as numbers.
+// Files as numbers of a type that `decode` is given.
 //
-// The smallest medium. Its type says all there is to know: elements stand in the
-// order of the axes, the last one fastest, and the file's size gives the extent of
-// the axis that has none.
+// Elements stand in the order of the type's axes, the last one fastest, and the file's size gives
+// the extent of the axis that has none. Where files have a header, it gives the extents of all that
+// have none.
 #include "compiler/Import/Intrinsics/Intrinsics.h"
+#include "runtime/abi/media.h"
 
 using namespace penstock::importer;
 using penstock::pipe::BinaryKind;
 
+/// An extent that the type gives; no size or extent where it leaves it to the file.
+std::vector<Dim> Intrinsics::givenAxes(const Argument &arg) {
+  const Val &type = arg.value;
+  std::vector<Dim> axes;
+  for (auto [i, name] : llvm::enumerate(type.names)) {
+    const Val &extent = type.parts[i];
+    const dsl::AxisSetting &spelled = arg.expr->cast<dsl::IndexExpr>().settings[i];
+    if (extent.is(Kind::Poison))
+      axes.push_back({{name, -1, -1, ""}, {}});
+    else if (extent.is(Kind::Word))
+      axes.push_back(
+          {{name, formatExtent(extent.word, spelled.value->range), -1, extent.word}, {}});
+    else
+      axes.push_back(
+          dim(name, demandIndex(extent, spelled.value->range, "an extent"), "", spelled.range));
+  }
+  return axes;
+}
+
+static bool isLeftToFile(const Dim &axis) { return axis.axis.extent < 0 && !axis.size; }
+
 Val Intrinsics::decodeNumbers(Args args, dsl::SourceRange range) {
   const Val &type = args[1].value;
   auto given = [&](size_t i) { return !args[i].value.is(Kind::Poison); };
-  for (size_t i : {2, 3, 4, 5, 8})
+  for (size_t i : {3, 4, 5, 8})
     if (given(i))
-      fail(args[i].range,
-           quote(args[i].name.empty() ? "orient" : args[i].name) +
-               " is for images and videos, and these are numbers",
-           i == 2 || i == 8 ? "" : "a slice of them: `[k = a .. b]`");
+      fail(args[i].range, quote(args[i].name) + " is for images and videos, and these are numbers",
+           i == 8 ? "" : "a slice of them: `[k = a .. b]`");
+  if (given(9))
+    return decodeArray(args, range);
+  if (given(2))
+    fail(args[2].range, "`orient` is for images, videos and volumes, and these are numbers");
   const std::string order = given(6) ? demandWord(args[6], {"little", "big"}) : "little";
   mlir::Value skip =
       given(7) ? demandIndex(args[7].value, args[7].range, "a number of bytes") : intConstant(0);
@@ -27,33 +51,25 @@ Val Intrinsics::decodeNumbers(Args args, dsl::SourceRange range) {
 
   const unsigned bits = type.element.getIntOrFloatBitWidth();
   mlir::Value bytes = intConstant(bits < 8 ? 1 : bits / 8); // of a step along the free axis
-  std::vector<Dim> axes;
+  std::vector<Dim> axes = givenAxes(args[1]);
   int free = -1;
-  for (auto [i, name] : llvm::enumerate(type.names)) {
-    const Val &extent = type.parts[i];
-    const dsl::AxisSetting &spelled = args[1].expr->cast<dsl::IndexExpr>().settings[i];
-    if (extent.is(Kind::Poison)) {
+  for (auto [i, axis] : llvm::enumerate(axes)) {
+    if (isLeftToFile(axis)) {
+      const dsl::AxisSetting &spelled = args[1].expr->cast<dsl::IndexExpr>().settings[i];
       if (free >= 0)
         fail(spelled.range,
              "the size of a file gives one extent, and that is `" +
                  type.names[static_cast<size_t>(free)] + "`'s",
-             quote(name + " = 4"));
+             quote(axis.axis.name + " = 4"));
       free = static_cast<int>(i);
-      axes.push_back({{name, -1, -1, ""}, {}});
       continue;
     }
-    Dim axis;
-    if (extent.is(Kind::Word))
-      axis = {{name, formatExtent(extent.word, spelled.value->range), -1, extent.word}, {}};
-    else
-      axis = dim(name, demandIndex(extent, spelled.value->range, "an extent"), "", spelled.range);
     constexpr int64_t mostElements = int64_t{1} << 40; // along an axis; more is a fault of the row
-    if (mlir::Value count = this->extent(axis); !constantInt(count))
+    if (mlir::Value count = extent(axis); !constantInt(count))
       check(binary(BinaryKind::bit_and, compare(pipe::Predicate::ge, count, intConstant(0)),
                    compare(pipe::Predicate::le, count, intConstant(mostElements))),
-            "axis `" + name + "` cannot have {0} elements", count, count);
-    bytes = binary(BinaryKind::mul, bytes, this->extent(axis));
-    axes.push_back(axis);
+            "axis `" + axis.axis.name + "` cannot have {0} elements", count, count);
+    bytes = binary(BinaryKind::mul, bytes, extent(axis));
   }
   mlir::Value size = headerNumber("numbers", "size", args[0].value.ir);
   mlir::Value rest = binary(BinaryKind::sub, size, skip);
@@ -77,4 +93,66 @@ Val Intrinsics::decodeNumbers(Args args, dsl::SourceRange range) {
                                             args[0].value.ir, mlir::ValueRange(skip), sizesOf(axes),
                                             mlir::ArrayAttr(), mlir::ValueRange(), false,
                                             mlir::FlatSymbolRefAttr()));
+}
+
+Val Intrinsics::decodeArray(Args args, dsl::SourceRange range) {
+  const Val &type = args[1].value;
+  const std::string header = demandWord(args[9], {"npy", "nifti"});
+  const bool isVolume = header == "nifti";
+  for (size_t i : {6, 7})
+    if (!args[i].value.is(Kind::Poison))
+      fail(args[i].range,
+           quote(args[i].name) + " is for files without a header, which says that itself");
+  mlir::Value data = args[0].value.ir;
+  auto number = [&](llvm::StringRef name) { return headerNumber(header, name, data); };
+  std::vector<Dim> axes = givenAxes(args[1]);
+  const size_t rank = axes.size();
+  bool orient = false;
+  if (!args[2].value.is(Kind::Poison)) {
+    if (!isVolume)
+      fail(args[2].range, "`orient` is for images, videos and volumes, and `npy` knows no ways up");
+    orient = demandOrient(args[2]);
+  }
+  if (orient && rank < 3)
+    fail(args[2].range, "`orient` turns volumes, which have three axes at least",
+         "`decode(f32[z, h, w], header = nifti, orient = true)`");
+  if (isVolume && (type.element.isInteger(1) || type.element.isF16() || type.element.isBF16()))
+    fail(args[1].range, "voxels become integers, f32 or f64, and no " + show(type.element),
+         "`decode(f32[z, h, w], header = nifti)`, and convert it");
+  constexpr size_t most = 7; // of NIfTI's axes
+  static constexpr llvm::StringLiteral stored[most] = {"x", "y", "z", "t", "u", "v", "w"};
+  static constexpr llvm::StringLiteral upright[] = {"right", "anterior", "superior"};
+  if (isVolume && rank > most)
+    fail(args[1].range,
+         "volumes of NIfTI have up to seven axes, and this type has " + std::to_string(rank));
+  if (!isVolume) {
+    mlir::Value found = number("rank"), wanted = intConstant(static_cast<int64_t>(rank));
+    check(compare(pipe::Predicate::eq, found, wanted),
+          "the file's array has {0} axes, and the type has {1}", found, wanted);
+  }
+  for (size_t i = rank; isVolume && i < most; ++i) {
+    mlir::Value found = number(stored[i]), one = intConstant(1);
+    check(compare(pipe::Predicate::eq, found, one),
+          "the file has {0} elements along its axis " + stored[i].str() +
+              ", for which the type has no axis",
+          found, one);
+  }
+  for (size_t i = 0; i < rank; ++i) {
+    const size_t behind = rank - 1 - i; // NIfTI's first axis is the fastest
+    mlir::Value found = number(!isVolume              ? "axis" + std::to_string(i)
+                               : orient && behind < 3 ? upright[behind].str()
+                                                      : stored[behind].str());
+    Dim &axis = axes[i];
+    if (isLeftToFile(axis)) {
+      axis.size = found;
+      continue;
+    }
+    mlir::Value wanted = extent(axis);
+    check(compare(pipe::Predicate::eq, found, wanted),
+          "the file has {0} elements along axis `" + axis.axis.name + "`, and the type says {1}",
+          found, wanted);
+  }
+  return tensor(base.create<pipe::DecodeOp>(
+      here, tensorOf(type.element, axes), header, header, data, mlir::ValueRange(), sizesOf(axes),
+      mlir::ArrayAttr(), mlir::ValueRange(), orient, mlir::FlatSymbolRefAttr()));
 }

@@ -5,6 +5,8 @@
 
 #include "runtime/media/Medium.h"
 
+#include <vector>
+
 namespace penstock::runtime {
 
 /// Elements stand one behind the other, the last axis fastest, behind as many bytes
@@ -14,8 +16,13 @@ public:
   explicit Numbers(MediumHost &) {}
 
   static Status probe(const MediumInput &input, const ImageLimits &limits, media::Record &numbers);
+  static Status parts(const MediumInput &input, const MediumRequest &request,
+                      std::vector<ByteRange> &parts);
   Status decode(const MediumInput &input, const MediumRequest &request, const MediumLayout &layout,
                 uint8_t *out) override;
+
+private:
+  std::vector<uint8_t> room;
 };
 
 } // namespace penstock::runtime

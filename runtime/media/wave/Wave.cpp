@@ -117,21 +117,6 @@ ByteRange bytesOf(const WaveInfo &info, const AxisRange &t) {
   return {info.data + uint64_t(t.low) * frame, uint64_t(t.high - t.low) * frame};
 }
 
-/// The file, which may lie in memory as a whole.
-class Opened {
-public:
-  explicit Opened(const MediumInput &input)
-      : whole(input.bytes), file(input.file ? *input.file : whole) {}
-  Opened(const Opened &) = delete;
-  Opened &operator=(const Opened &) = delete;
-
-private:
-  MediaSpan whole;
-
-public:
-  MediaBytes &file;
-};
-
 } // namespace
 
 Result<bool> Wave::hasPackets(MediaBytes &file) {
@@ -147,12 +132,12 @@ Status Wave::probe(const MediumInput &input, const ImageLimits &, media::Record 
     store(numbers, known.rate, known.channels, known.samples, known.bits);
     return {};
   }
-  const Opened opened(input);
-  auto kind = kindOf(opened.file);
+  OpenedMedia opened(input);
+  auto kind = kindOf(*opened);
   if (!kind)
     return kind.error();
   if (kind->kind == SoundFile::Flac) {
-    auto flac = FlacFile::open(opened.file);
+    auto flac = FlacFile::open(*opened);
     if (!flac)
       return flac.error();
     store(numbers, flac->rate(), flac->channels(), flac->samples(), flac->bits());
@@ -178,12 +163,12 @@ Status Wave::parts(const MediumInput &input, const MediumRequest &request,
     parts.insert(parts.end(), packets->begin(), packets->end());
     return {};
   }
-  const Opened opened(input);
-  auto kind = kindOf(opened.file);
+  OpenedMedia opened(input);
+  auto kind = kindOf(*opened);
   if (!kind)
     return kind.error();
   if (kind->kind == SoundFile::Flac) {
-    auto flac = FlacFile::open(opened.file);
+    auto flac = FlacFile::open(*opened);
     if (!flac)
       return flac.error();
     if (Status status = checkBox(request, flac->samples(), flac->channels()); !status)
@@ -200,16 +185,16 @@ Status Wave::parts(const MediumInput &input, const MediumRequest &request,
 
 Status Wave::decode(const MediumInput &input, const MediumRequest &request,
                     const MediumLayout &layout, uint8_t *out) {
-  const Opened opened(input);
+  OpenedMedia opened(input);
   if (input.sound)
-    return decodePackets(*input.sound, opened.file, request, layout, out);
-  auto kind = kindOf(opened.file);
+    return decodePackets(*input.sound, *opened, request, layout, out);
+  auto kind = kindOf(*opened);
   if (!kind)
     return kind.error();
   if (kind->kind == SoundFile::Packets)
     return kind->notOurs;
-  return kind->kind == SoundFile::Flac ? decodeFlac(opened.file, request, layout, out)
-                                       : decodeWav(opened.file, kind->wav, request, layout, out);
+  return kind->kind == SoundFile::Flac ? decodeFlac(*opened, request, layout, out)
+                                       : decodeWav(*opened, kind->wav, request, layout, out);
 }
 
 Status Wave::decodePackets(const SoundTrack &sound, MediaBytes &file, const MediumRequest &request,
@@ -232,14 +217,14 @@ Status Wave::decodePackets(const SoundTrack &sound, MediaBytes &file, const Medi
 Status Wave::checkEnd(const MediumInput &input) {
   if (input.sound) // all samples were decoded when the index was made
     return {};
-  const Opened opened(input);
-  auto kind = kindOf(opened.file);
+  OpenedMedia opened(input);
+  auto kind = kindOf(*opened);
   if (!kind)
     return kind.error();
   if (kind->kind != SoundFile::Flac) // its header says where it ends
     return {};
-  auto file = FlacFile::open(opened.file);
-  return file ? flac.checkEnd(*file, opened.file) : Status(file.error());
+  auto file = FlacFile::open(*opened);
+  return file ? flac.checkEnd(*file, *opened) : Status(file.error());
 }
 
 Status Wave::decodeFlac(MediaBytes &bytes, const MediumRequest &request, const MediumLayout &layout,

@@ -100,13 +100,25 @@ private:
   mlir::DictionaryAttr columns;
 };
 
-/// Pictures whose bytes say how large they are.
+/// Pictures, sounds and volumes whose bytes say how large they are.
 class MadeUpMedia final : public reference::Media {
 public:
   std::optional<Header> probe(const std::string &media,
                               const reference::Bytes &data) const override {
     if (media == "wave") // rate, channels, samples, bits
       return Header{16000, 2, 100 * (*data)[0], 16, std::bit_cast<int64_t>((*data)[0] / 160.0)};
+    if (media == "nifti") { // files of a row have one size
+      Header header{};
+      for (size_t axis = 0; axis < 7; ++axis)
+        header[media::niftiExtent + axis] = axis < 3 ? 9 + (*data)[2] + int64_t(axis) : 1;
+      for (size_t axis = 0; axis < 3; ++axis) {
+        const auto distance = std::bit_cast<int64_t>(0.75 + 0.5 * static_cast<double>(axis));
+        header[media::niftiDistance + axis] = distance;
+        header[media::niftiUpright + (axis + 1) % 3] = header[media::niftiExtent + axis];
+        header[media::niftiUprightDistance + (axis + 1) % 3] = distance;
+      }
+      return header;
+    }
     return Header{(*data)[0], (*data)[1], 1, (*data)[3] == 32 ? 32 : 16, 1};
   }
   std::optional<reference::Tensor> decode(const std::string &media, const std::string &format,
@@ -134,6 +146,18 @@ public:
     for (size_t i = 0; i < image.bytes.size(); ++i)
       image.bytes[i] = static_cast<uint8_t>(random::mix((*data)[2], i));
     return image;
+  }
+  std::optional<reference::Tensor> decodeArray(const std::string &, const reference::Bytes &data,
+                                               bool orient,
+                                               reference::Tensor blank) const override {
+    for (int64_t i = 0; i < blank.count(); ++i) {
+      const auto value = static_cast<int64_t>(
+          random::mix((*data)[2], static_cast<uint64_t>(2 * i + orient)) % 2000);
+      blank.store(i, reference::isFloat(blank.type)
+                         ? reference::realScalar(static_cast<double>(value - 1000), blank.type)
+                         : reference::intScalar(value % 100, blank.type));
+    }
+    return blank;
   }
   std::optional<reference::Tensor> decodeClip(const std::string &format,
                                               const reference::Bytes &data, int64_t first,

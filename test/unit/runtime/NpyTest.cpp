@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/sources/Npy.h"
+#include "runtime/media/numbers/Npy.h"
 #include "runtime/core/FakeFileSystem.h"
 #include "runtime/sources/RawSource.h"
 
@@ -32,8 +32,13 @@ std::string dictionaryOf(const std::string &type, const std::string &shape,
   return "{'descr': " + type + ", 'fortran_order': " + order + ", 'shape': " + shape + ", }";
 }
 
+Result<NpyHeader> headerOf(const std::vector<uint8_t> &bytes) {
+  MediaSpan file(bytes);
+  return readNpyHeader(file);
+}
+
 std::string messageOf(const std::vector<uint8_t> &bytes) {
-  auto header = readNpyHeader(bytes);
+  auto header = headerOf(bytes);
   return header ? header->typeText() : header.error().message;
 }
 
@@ -43,16 +48,20 @@ TEST(Npy, Headers) {
   EXPECT_EQ(messageOf(npy(dictionaryOf("'|b1'", "(2, 0, 7)"), 0, 3)), "bool[2, 0, 7]");
   EXPECT_EQ(messageOf(npy(dictionaryOf("'<i8'", "(1,)", "True"), 8)), "i64[1]");
   EXPECT_EQ(messageOf(npy(dictionaryOf("'<f4'", "(3L, 4L)"), 48)), "f32[3, 4]") << "Python 2";
-  EXPECT_EQ(readNpyHeader(npy(dictionaryOf("'<i8'", "(1,)"), 8))->data,
+  EXPECT_EQ(headerOf(npy(dictionaryOf("'<i8'", "(1,)"), 8))->data,
             npy("", 0).size() - 1 + dictionaryOf("'<i8'", "(1,)").size() + 1);
 }
 
+TEST(Npy, OrdersOfBytesAndAxes) {
+  auto header = headerOf(npy(dictionaryOf("'>f4'", "(3, 2)", "True"), 24));
+  ASSERT_TRUE(header);
+  EXPECT_TRUE(header->isBigEndian && header->isFirstFastest);
+  header = headerOf(npy(dictionaryOf("'>u1'", "(3,)", "True"), 3));
+  ASSERT_TRUE(header);
+  EXPECT_FALSE(header->isBigEndian || header->isFirstFastest) << "of one byte, and of one axis";
+}
+
 TEST(Npy, RefusesByName) {
-  EXPECT_EQ(messageOf(npy(dictionaryOf("'>f4'", "(3,)"), 12)),
-            ".npy file of big-endian `>f4` is not read; `x.astype(x.dtype.newbyteorder('<'))` "
-            "converts it");
-  EXPECT_EQ(messageOf(npy(dictionaryOf("'<f4'", "(3, 2)", "True"), 24)),
-            ".npy file in Fortran order is not read; `numpy.ascontiguousarray` converts it");
   EXPECT_EQ(messageOf(npy(dictionaryOf("'|O'", "(3,)"), 24)), ".npy file of `|O` is not read");
   EXPECT_EQ(messageOf(npy(dictionaryOf("'<u4'", "(3,)"), 24)), ".npy file of `<u4` is not read");
   EXPECT_EQ(messageOf(npy(dictionaryOf("[('a', '<f4')]", "(3,)"), 24)),
@@ -88,7 +97,7 @@ TEST(Npy, DamagedHeadersNeverLeaveTheirBytes) {
       bytes[random() % bytes.size()] =
           uint8_t(random() % 3 ? "'(),: x9\\0"[random() % 9] : random());
     bytes.shrink_to_fit();
-    if (auto header = readNpyHeader(bytes)) {
+    if (auto header = headerOf(bytes)) {
       int64_t size = penstock::runtime::sizeOf(header->type);
       for (int64_t extent : header->shape)
         size *= extent;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/sources/Npy.h"
+#include "runtime/media/numbers/Npy.h"
 
-#include "runtime/sources/TextValue.h"
+#include "runtime/media/numbers/StoredArray.h"
 
-#include <cstring>
+#include <algorithm>
 #include <optional>
 #include <string_view>
 
@@ -57,7 +57,12 @@ private:
   std::string_view text;
 };
 
-Result<DType> typeOf(std::string_view written) {
+struct Element {
+  DType type;
+  bool isBigEndian;
+};
+
+Result<Element> elementOf(std::string_view written) {
   const char quote = written.empty() ? '\0' : written[0];
   if (quote != '\'' && quote != '"')
     return Error{Code::Unsupported, ".npy file of records is not read"};
@@ -74,11 +79,7 @@ Result<DType> typeOf(std::string_view written) {
   for (const Known &one : known) {
     if (one.name != kind)
       continue;
-    if (name[0] == '>' && one.name[1] != '1')
-      return Error{Code::Unsupported, ".npy file of big-endian `" + name +
-                                          "` is not read; `x.astype(x.dtype.newbyteorder('<'))` "
-                                          "converts it"};
-    return one.type;
+    return Element{one.type, name[0] == '>' && one.name[1] != '1'};
   }
   return Error{Code::Unsupported, ".npy file of `" + name + "` is not read"};
 }
@@ -117,28 +118,42 @@ Result<std::vector<int64_t>> shapeOf(std::string_view written) {
 
 } // namespace
 
-Result<NpyHeader> readNpyHeader(std::span<const uint8_t> bytes) {
+Result<NpyHeader> readNpyHeader(MediaBytes &file) {
   constexpr std::string_view magic = "\x93NUMPY";
-  const std::string_view text(reinterpret_cast<const char *>(bytes.data()), bytes.size());
-  if (!text.starts_with(magic))
+  uint8_t head[12] = {};
+  const uint64_t known = std::min<uint64_t>(file.size(), sizeof head);
+  if (Status status = file.read(0, std::span(head).first(known)); !status)
+    return status.error();
+  if (!std::string_view(reinterpret_cast<const char *>(head), known).starts_with(magic))
     return Error{Code::Unsupported, "it is no .npy file"};
   const Error truncated{Code::Truncated, "truncated .npy file: it ends inside its header"};
-  if (bytes.size() < 12)
+  if (known < sizeof head)
     return truncated;
-  const int version = bytes[6];
+  const int version = head[6];
   if (version < 1 || version > 3)
     return Error{Code::Unsupported,
                  ".npy file of version " + std::to_string(version) + " is not read"};
-  const size_t begin = version == 1 ? 10 : 12;
-  size_t length = size_t(bytes[8]) | size_t(bytes[9]) << 8;
+  const uint64_t begin = version == 1 ? 10 : 12;
+  uint64_t length = uint64_t(head[8]) | uint64_t(head[9]) << 8;
   if (version > 1)
-    length |= size_t(bytes[10]) << 16 | size_t(bytes[11]) << 24;
-  if (length > bytes.size() - begin)
+    length |= uint64_t(head[10]) << 16 | uint64_t(head[11]) << 24;
+  if (length > file.size() - begin)
     return truncated;
-  if (bytes[7] != 0)
+  if (head[7] != 0)
     return Error{Code::Unsupported, ".npy file of version " + std::to_string(version) + "." +
-                                        std::to_string(bytes[7]) + " is not read"};
-  const std::string_view written = trimmed(text.substr(begin, length));
+                                        std::to_string(head[7]) + " is not read"};
+  constexpr uint64_t longest = 1 << 20; // of records of many fields, which are not read
+  if (length > longest)
+    return Error{Code::Unsupported,
+                 ".npy file with a header of " + std::to_string(length) + " bytes is not read"};
+  std::string text(length, '\0');
+  if (Status status = file.read(begin, {reinterpret_cast<uint8_t *>(text.data()), size_t(length)});
+      !status)
+    return status.error();
+  const size_t first = text.find_first_not_of(" \t\r\n"), last = text.find_last_not_of(" \t\r\n");
+  const std::string_view written = first == text.npos
+                                       ? std::string_view()
+                                       : std::string_view(text).substr(first, last - first + 1);
   if (!written.starts_with('{') || !written.ends_with('}'))
     return corrupt("its header is no dictionary");
   const Dictionary dictionary(written);
@@ -152,27 +167,88 @@ Result<NpyHeader> readNpyHeader(std::span<const uint8_t> bytes) {
 
   NpyHeader header;
   header.data = begin + length;
-  auto element = typeOf(*type);
+  auto element = elementOf(*type);
   if (!element)
     return element.error();
-  header.type = *element;
+  header.type = element->type;
+  header.isBigEndian = element->isBigEndian;
   auto extents = shapeOf(*shape);
   if (!extents)
     return extents.error();
   header.shape = std::move(*extents);
   if (header.shape.empty())
     return Error{Code::Unsupported, ".npy file of a single value is not read"};
-  if (order->starts_with("True") && header.shape.size() > 1)
-    return Error{Code::Unsupported, ".npy file in Fortran order is not read; "
-                                    "`numpy.ascontiguousarray` converts it"};
+  header.isFirstFastest = order->starts_with("True") && header.shape.size() > 1;
   int64_t size = sizeOf(header.type);
   for (int64_t extent : header.shape)
     if (__builtin_mul_overflow(size, extent, &size))
       return corrupt("its shape is impossible");
-  if (uint64_t(size) > bytes.size() - header.data)
-    return Error{Code::Truncated, "truncated .npy file: it has " + std::to_string(bytes.size()) +
+  if (uint64_t(size) > file.size() - header.data)
+    return Error{Code::Truncated, "truncated .npy file: it has " + std::to_string(file.size()) +
                                       " bytes of " + std::to_string(header.data + uint64_t(size))};
   return header;
+}
+
+namespace {
+
+/// Where the elements lie; or what is wrong with the file for this request.
+Result<StoredArray> npyArray(MediaBytes &file, const MediumRequest &request) {
+  auto header = readNpyHeader(file);
+  if (!header)
+    return header.error();
+  if (header->type != request.type)
+    return Error{Code::Unsupported, "the file has elements of " +
+                                        std::string(nameOf(header->type)) + ", and " +
+                                        nameOf(request.type) + " are wanted"};
+  if (!std::ranges::equal(header->shape, request.extents))
+    return Error{Code::InvalidArgument,
+                 "the request is not of the file's shape, " + header->typeText()};
+  StoredArray array{storedAs(header->type), header->isBigEndian, header->data};
+  if (header->isFirstFastest)
+    array.packFirstFastest(header->shape);
+  else
+    array.packLastFastest(header->shape);
+  return array;
+}
+
+} // namespace
+
+Status Npy::probe(const MediumInput &input, const ImageLimits &, media::Record &numbers) {
+  OpenedMedia file(input);
+  auto header = readNpyHeader(*file);
+  if (!header)
+    return header.error();
+  if (header->shape.size() > PST_MAX_RANK)
+    return Error{Code::Unsupported, ".npy file of " + std::to_string(header->shape.size()) +
+                                        " axes is not read: tensors have " +
+                                        std::to_string(PST_MAX_RANK) + " at most"};
+  numbers[media::npyRank] = int64_t(header->shape.size());
+  for (size_t axis = 0; axis < PST_MAX_RANK; ++axis)
+    numbers[media::npyExtent + axis] = axis < header->shape.size() ? header->shape[axis] : 1;
+  return {};
+}
+
+Status Npy::parts(const MediumInput &input, const MediumRequest &request,
+                  std::vector<ByteRange> &parts) {
+  OpenedMedia file(input);
+  auto array = npyArray(*file, request);
+  if (!array)
+    return array.error();
+  addParts(*array, request, parts);
+  return {};
+}
+
+Status Npy::decode(const MediumInput &input, const MediumRequest &request,
+                   const MediumLayout &layout, uint8_t *out) {
+  OpenedMedia file(input);
+  auto array = npyArray(*file, request);
+  return array ? readArray(*file, *array, request, layout, out, room) : Status(array.error());
+}
+
+Status Npy::accepts(const MediumInput &input, const MediumRequest &request) {
+  OpenedMedia file(input);
+  auto array = npyArray(*file, request);
+  return array ? Status() : Status(array.error());
 }
 
 } // namespace penstock::runtime
