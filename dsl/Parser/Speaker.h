@@ -30,6 +30,8 @@ public:
   bool callAsStatement();
   bool conditionAfterValue();
   bool indexWithoutAxis();
+  /// Returns whether a token stands among the arguments of `decode`.
+  bool isOfDecode(size_t token) const;
   bool sliceWithoutEnd();
   bool axesWithoutBrackets();
   bool statementWithoutWord();

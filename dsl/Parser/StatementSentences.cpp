@@ -231,7 +231,8 @@ bool Speaker::headOutOfOrder() {
 bool Speaker::reservedAsName() {
   const auto rule = refusal.rules.front();
   const bool isArgument = rule == Parser::RuleArgs && type(at + 1) == Lexer::ASSIGN;
-  if (!isReserved(type(at)) || !(rule == Parser::RuleName || isArgument))
+  if (!isReserved(type(at)) ||
+      !(rule == Parser::RuleName || isArgument || type(at + 1) == Lexer::COLON))
     return false;
   const size_t next = type(at + 1);
   switch (previous(Lexer::DOT) ? size_t(Lexer::ASSIGN) : next) {

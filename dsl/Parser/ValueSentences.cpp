@@ -232,6 +232,16 @@ bool Speaker::missingComma() {
   return true;
 }
 
+bool Speaker::isOfDecode(size_t token) const {
+  int depth = 0;
+  for (; token > 0; --token) {
+    depth += tokens.is(token, Lexer::RPAREN);
+    if (tokens.is(token, Lexer::LPAREN) && depth-- == 0)
+      return tokens.text(token - 1) == "decode";
+  }
+  return false;
+}
+
 // `x[0]`, `x[:, 0]`, `x[i]`
 bool Speaker::indexWithoutAxis() {
   if (!refusal.within(Parser::RuleIndex))
@@ -253,6 +263,15 @@ bool Speaker::indexWithoutAxis() {
   }
   if (isName(type(item)) && tokens.is(item + 1, Lexer::LE) && isElement(base)) {
     const bool isNumber = tokens.is(item + 2, Lexer::INT);
+    if (isOfDecode(open)) {
+      diagnostics
+          .error(join(range(item), range(isNumber ? item + 2 : item + 1)),
+                 "a file has its own number of elements along one axis, or an exact one")
+          .hint(quote(std::string(tokens.text(item))) + ", or " +
+                quote(std::string(tokens.text(item)) + " = " +
+                      (isNumber ? std::string(tokens.text(item + 2)) : "9")));
+      return true;
+    }
     diagnostics
         .error(join(range(item), range(isNumber ? item + 2 : item + 1)),
                "an extent that differs from row to row is a range")

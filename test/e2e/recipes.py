@@ -203,7 +203,7 @@ class Places(RecipeTest):
         self.assertGreater(kept.shape[1], 1)
         cut = kept[:x[:, 0].argmax() + 1]
         self.assertEqual([int(found[name]) for name in ("kept", "cut", "row", "order")],
-                         [kept.argmax(), cut.argmin(), kept.argmax() // kept.shape[1], kept.argmax()])
+                         [kept.argmax(), cut.argmin(), kept.argmax() // kept.shape[1], kept.T.argmax()])
         numpy.testing.assert_array_equal(found["one"], kept.argmax(1))
 
     def test_samples_at_other_axes(self):

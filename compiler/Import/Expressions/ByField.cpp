@@ -71,22 +71,6 @@ Expressions::drawnFrom(const Mark &mark) const {
   return result;
 }
 
-/// Returns whether two numbers are made of the same ones in the same way, as far as that shows.
-static bool isSame(mlir::Value a, mlir::Value b, int depth = 32) {
-  if (a == b)
-    return true;
-  mlir::Operation *left = a.getDefiningOp(), *right = b.getDefiningOp();
-  if (!left || !right || depth == 0 || left->getName() != right->getName() ||
-      left->getAttrDictionary() != right->getAttrDictionary() || left->getNumRegions() ||
-      left->getNumOperands() != right->getNumOperands() ||
-      llvm::cast<mlir::OpResult>(a).getResultNumber() !=
-          llvm::cast<mlir::OpResult>(b).getResultNumber())
-    return false;
-  return llvm::all_of(llvm::zip(left->getOperands(), right->getOperands()), [&](auto pair) {
-    return isSame(std::get<0>(pair), std::get<1>(pair), depth - 1);
-  });
-}
-
 void Expressions::demandSameDraws(const dsl::Name &name, FieldDraws &all, const std::string &field,
                                   const Mark &mark) {
   const auto fresh = drawnFrom(mark);

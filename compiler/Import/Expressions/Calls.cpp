@@ -229,6 +229,8 @@ Val Expressions::callBody(const dsl::FnDecl &fn, Frame callee, dsl::SourceRange 
       importer.here = saved;
     }
   } pop{*this, here};
+  for (const StatedExtent &stated : std::vector(frames.back().stated))
+    demandStatedExtent(*stated.axis, stated.given, stated.range);
   Val result = evalBlock(fn.body);
   if (result.is(Kind::Poison))
     throw Abort{};

@@ -13,8 +13,11 @@ Val Expressions::conform(Val value, const dsl::TypeExpr &type, dsl::SourceRange 
   if (value.is(Kind::Poison))
     throw Abort{};
   auto mismatch = [&]() {
-    auto report =
-        error(range, what + " is declared as " + dsl::printType(type) + ", but is " + show(value));
+    auto report = error(range, what + " is declared as " + dsl::printType(type) + ", but is " +
+                                   (value.untyped && llvm::isa_and_present<mlir::IntegerType>(
+                                                         elementNamed(type.name.text))
+                                        ? showNumber(value)
+                                        : show(value)));
     report.note(type.range, "declared here");
     noteRiding(report);
     if (value.unit && elementNamed(type.name.text))
@@ -103,21 +106,25 @@ Val Expressions::conform(Val value, const dsl::TypeExpr &type, dsl::SourceRange 
       mismatch();
     if (isSmall && axis.metadata)
       continue;
+    const auto whole = axis.metadata ? extentOfFormat(axis.metadata->text) : std::nullopt;
+    if (whole && found->axis.isStatic() && *whole != found->axis.extent)
+      mismatch();
     if (axis.metadata && found->axis.metadata.empty()) {
       found->axis.metadata = axis.metadata->text;
       relabel = true;
     } else if (axis.metadata && found->axis.metadata != axis.metadata->text) {
       mismatch();
     }
-    if (axis.extentKind == dsl::ExtentKind::Exact) {
-      Dim declared = dim(name, demandIndex(eval(*axis.extent), axis.extent->range, "an extent"),
-                         found->axis.metadata, axis.range);
-      if (!sameExtent(*found, declared))
-        mismatch();
-      if (declared.axis.isStatic() && !found->axis.isStatic()) {
-        *found = declared;
-        relabel = true;
-      }
+    if (axis.extentKind == dsl::ExtentKind::Free)
+      continue;
+    if (!demandStatedExtent(axis, *found, range))
+      mismatch();
+    if (axis.extentKind == dsl::ExtentKind::AtMost || found->axis.isStatic())
+      continue;
+    Dim declared = dim(name, statedExtent(axis), found->axis.metadata, axis.range);
+    if (declared.axis.isStatic()) {
+      *found = declared;
+      relabel = true;
     }
   }
   return relabel && !isSmall ? tensor(retype(value.ir, axes)) : value;
@@ -178,8 +185,10 @@ Val Expressions::listOf(const Val &list, const dsl::TypeExpr &type, dsl::SourceR
   std::vector<Dim> axes;
   for (size_t i = 0; i < shape.size(); ++i) {
     const dsl::AxisType &axis = *declared[i];
-    if (axis.extentKind == dsl::ExtentKind::Exact &&
-        demandInt(eval(*axis.extent), axis.extent->range, "the extent") != shape[i]) {
+    const int64_t wanted = axis.extentKind == dsl::ExtentKind::Free
+                               ? shape[i]
+                               : demandInt(eval(*axis.extent), axis.extent->range, "the extent");
+    if (axis.extentKind == dsl::ExtentKind::AtMost ? shape[i] > wanted : shape[i] != wanted) {
       error(range, "this list has " + std::to_string(shape[i]) + " elements along axis " +
                        quote(axis.name.text))
           .note(axis.range, "declared otherwise here");

@@ -172,8 +172,12 @@ Val Expressions::drawOnce(const dsl::DrawExpr &draw, const std::vector<Argument>
 Val Expressions::evalDraw(const dsl::DrawExpr &draw) {
   std::vector<Argument> args = evalArgs(draw.args ? &*draw.args : nullptr);
   PlaceGuard guard(*this, draw.range);
-  if (!draw.per)
+  if (!draw.per) {
+    const bool isSmall = !smallTensors.empty() && smallTensors.back().depth == regions.size();
+    Restore once(draws.once, draws.once || isSmall);
     return drawOnce(draw, args);
+  }
+  Restore once(draws.once, false);
   std::vector<std::string> axes;
   std::vector<dsl::SourceRange> places;
   const std::vector<dsl::Name> named = axesNamed(*draw.per);

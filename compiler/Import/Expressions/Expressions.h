@@ -257,6 +257,22 @@ private:
   bool matchTensor(const dsl::FnDecl &fn, const dsl::TypeExpr &type, const Argument &arg,
                    Val &value, Frame &callee, Misfit &why, const std::string &name);
   bool bindElement(const dsl::FnDecl &fn, const std::string &name, mlir::Type type, Frame &callee);
+  /// Returns whether the extents that parameters' types state are those of the arguments, as far
+  /// as that is known; leaves the others in `callee`.
+  bool hasStatedExtents(const dsl::FnDecl &fn, Frame &callee, Misfit &why);
+  /// The extent that a type states, in the frame at hand.
+  mlir::Value statedExtent(const dsl::AxisType &axis);
+  /// Returns false if an axis is known to have another extent than its type states, or more; checks
+  /// what only samples know.
+  bool demandStatedExtent(const dsl::AxisType &axis, const Dim &has, dsl::SourceRange range);
+  template <typename Eval> auto inFrame(const Frame &frame, const Eval &eval) {
+    frames.push_back(frame);
+    struct Pop {
+      std::vector<Frame> &frames;
+      ~Pop() { frames.pop_back(); }
+    } pop{frames};
+    return eval();
+  }
 };
 
 } // namespace penstock::importer

@@ -78,8 +78,16 @@ Val Expressions::mapSmall(const dsl::MapExpr &map, std::vector<Val> values, bool
     names.hide(binder.name.text);
   std::vector<Val> forms;
   smallTensors.push_back({out.grid, regions.size()});
-  auto leave = llvm::make_scope_exit([&]() { smallTensors.pop_back(); });
+  if (draws.small.depth++ == 0)
+    draws.small.paths.clear();
+  const auto drawnBefore = draws.small.done;
+  auto leave = llvm::make_scope_exit([&]() {
+    smallTensors.pop_back();
+    if (--draws.small.depth == 0)
+      draws.small.done.clear();
+  });
   forEachPlace(out.grid, [&](llvm::ArrayRef<int64_t> at) {
+    draws.small.done = drawnBefore;
     for (size_t i = 0; i < values.size(); ++i) {
       const Val &value = values[i];
       const dsl::Name &name = map.binds[i].name;

@@ -129,12 +129,7 @@ std::optional<Frame> Expressions::match(const dsl::FnDecl &fn, const std::vector
           why.notes.push_back({param.range, "it has no default"});
           return std::nullopt;
         }
-        frames.push_back(callee);
-        struct Pop {
-          std::vector<Frame> &frames;
-          ~Pop() { frames.pop_back(); }
-        } pop{frames};
-        fallback = evalArg(*param.defaultValue);
+        fallback = inFrame(callee, [&] { return evalArg(*param.defaultValue); });
         arg = &fallback;
       }
       Val bound;
@@ -150,7 +145,54 @@ std::optional<Frame> Expressions::match(const dsl::FnDecl &fn, const std::vector
       }
       why.score += 1;
     }
-  return callee;
+  return hasStatedExtents(fn, callee, why) ? std::optional<Frame>(std::move(callee)) : std::nullopt;
+}
+
+bool Expressions::hasStatedExtents(const dsl::FnDecl &fn, Frame &callee, Misfit &why) {
+  std::vector<StatedExtent> all = std::move(callee.stated);
+  callee.stated.clear();
+  for (StatedExtent &stated : all) {
+    const dsl::AxisType &axis = *stated.axis;
+    mlir::Value wanted = inFrame(callee, [&] { return statedExtent(axis); });
+    const auto most = constantInt(wanted), has = constantInt(room(stated.given));
+    const bool isExact = axis.extentKind == dsl::ExtentKind::Exact;
+    if (most && has && (isExact ? *most != *has : *has > *most)) {
+      why.range = stated.range;
+      why.message = quote(fn.name.text) + " takes " + std::to_string(*most) +
+                    (isExact ? "" : " or fewer") + " elements along axis " +
+                    quote(stated.given.axis.name) + ", and there are " + std::to_string(*has);
+      why.notes.push_back({axis.range, "it is declared here"});
+      return false;
+    }
+    if (!most || !has)
+      callee.stated.push_back(stated);
+  }
+  return true;
+}
+
+mlir::Value Expressions::statedExtent(const dsl::AxisType &axis) {
+  return demandIndex(eval(*axis.extent), axis.extent->range, "an extent");
+}
+
+bool Expressions::demandStatedExtent(const dsl::AxisType &axis, const Dim &has,
+                                     dsl::SourceRange range) {
+  mlir::Value wanted = statedExtent(axis);
+  PlaceGuard guard(*this, range);
+  const bool isExact = axis.extentKind == dsl::ExtentKind::Exact;
+  if (isExact && countedBy(has))
+    return sameExtent(has, dim(has.axis.name, wanted, has.axis.metadata, axis.range));
+  const auto stated = constantInt(wanted);
+  const mlir::Value count = room(has);
+  if (isSame(count, wanted) ||
+      (!isExact && stated && has.axis.bound >= 0 && has.axis.bound <= *stated))
+    return true;
+  if (const auto known = constantInt(count); known && stated)
+    return isExact ? *known == *stated : *known <= *stated;
+  check(compare(isExact ? pipe::Predicate::eq : pipe::Predicate::le, count, wanted),
+        "axis `" + has.axis.name + "` has {0} elements, and its type says {1}" +
+            (isExact ? "" : " or fewer"),
+        count, wanted);
+  return true;
 }
 
 /// How a quantity becomes a number.
@@ -174,13 +216,13 @@ bool Expressions::matchParam(const dsl::FnDecl &fn, const TypeExpr &type, const 
                              const std::string &name) {
   const auto given = callee.generics.find(type.name.text);
   auto refuse = [&](std::string hint = {}) {
-    const std::optional<int64_t> number =
-        value.is(Kind::Number) && !value.unit ? constantInt(value.ir) : std::nullopt;
+    const bool isInteger = value.untyped && llvm::isa_and_present<mlir::IntegerType>(
+                                                pipe::scalarType(&context, type.name.text));
     const bool isBound = type.kind == TypeExpr::Kind::Scalar && given != callee.generics.end();
     why.range = arg.range;
     why.message = quote(fn.name.text) + " takes " + quote(name) + " as " +
                   (isBound ? show(given->second) : dsl::printType(type)) + ", and this is " +
-                  (isBound && number ? std::to_string(*number) : show(value));
+                  (isBound || isInteger ? showNumber(value) : show(value));
     why.notes.push_back({type.range, "it is declared here"});
     why.hint = std::move(hint);
     return false;
@@ -374,11 +416,8 @@ bool Expressions::matchTensor(const dsl::FnDecl &fn, const TypeExpr &type, const
       return refuse();
     if (axis.metadata && axis.metadata->text != found->axis.metadata)
       return refuse();
-    if (axis.extentKind == dsl::ExtentKind::Exact) {
-      const auto *literal = axis.extent->as<dsl::IntLit>();
-      if (literal && found->axis.isStatic() && literal->value != found->axis.extent)
-        return refuse();
-    }
+    if (axis.extentKind != dsl::ExtentKind::Free)
+      callee.stated.push_back({&axis, *found, arg.range});
     if (byParam)
       continue;
     auto bound = callee.extents.find(wanted);

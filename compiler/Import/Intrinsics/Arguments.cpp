@@ -93,6 +93,5 @@ const Val &Intrinsics::demandTensor(const Argument &arg, const std::string &func
 }
 
 penstock::pipe::Border Intrinsics::borderNamed(const Argument &arg) {
-  return *pipe::symbolizeBorder(
-      demandWord(arg, {"constant", "edge", "reflect", "symmetric", "wrap"}));
+  return *pipe::symbolizeBorder(demandWord(arg, wordsOf("border")));
 }

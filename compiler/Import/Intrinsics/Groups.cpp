@@ -37,7 +37,8 @@ Val Intrinsics::compact(Args args) {
 }
 
 Val Intrinsics::group(Args args, dsl::SourceRange range) {
-  const Val &x = demandTensor(args[0], "group"), &key = demandTensor(args[1], "group");
+  const Val &x = demandTensor(args[0], "group");
+  Val key = demandTensor(args[1], "group");
   std::vector<Dim> keyDims = dims(key.ir), all = dims(x.ir);
   mlir::Type element = elementType(key);
   if (keyDims.empty() || !llvm::isa<mlir::IntegerType>(element) || element.isSignlessInteger(1))
@@ -46,6 +47,20 @@ Val Intrinsics::group(Args args, dsl::SourceRange range) {
          "one key, and this is " +
              show(key),
          llvm::isa<mlir::FloatType>(element) ? "`i32(floor(x / cell))` makes whole numbers" : "");
+  for (const Dim &dim : keyDims)
+    if (ridesAlong(dim.axis.name))
+      failRiding(args[1].range,
+                 "one key says to which group an element belongs, and this differs along axis " +
+                     quote(dim.axis.name));
+  if (args[5].expr || !args[5].value.is(Kind::Poison)) {
+    const std::string first = demandAxis(args[5], &key, "group");
+    std::vector<std::string> order{first};
+    for (const Dim &dim : keyDims)
+      if (dim.axis.name != first)
+        order.push_back(dim.axis.name);
+    key.ir = permute(key.ir, order);
+    keyDims = dims(key.ir);
+  }
   const Dim along = keyDims[0];
   const std::string axis = along.axis.name;
   const Dim *mine = find(all, axis);

@@ -104,7 +104,8 @@ Val Intrinsics::scalarFunction(const std::string &name, Args args, dsl::SourceRa
   UnaryKind kind = *pipe::symbolizeUnaryKind(name);
   if (value.unit && kind != UnaryKind::abs) // of seconds, not of what was written
     fail(args[0].range, quote(name) + " takes a number, and this is " + show(value),
-         "divide it by the unit that is meant, as in " + quote(name + "(x / 1ms)"));
+         "divide it by the unit that is meant, as in " +
+             quote(name + "(x / 1" + ownUnit(*value.unit) + ")"));
   const bool isFloat = llvm::isa<mlir::FloatType>(type);
   if (kind == UnaryKind::bit_not ? isFloat : kind != UnaryKind::abs && !isFloat) {
     if (!isFloat && value.is(Kind::Number) && type.isSignlessInteger(64)) {
@@ -155,6 +156,16 @@ Val Intrinsics::callIntrinsic(const dsl::Name &name, const std::vector<Argument>
     fail(name.range, quote(text) + " needs the axes to reduce", quote(text + "(x over [h, w])"));
   if (text == "extent" || text == "index") {
     std::vector<Argument> given = take({"x", "a"}, 2);
+    // Names of axes, also those that are names of values.
+    if (const auto *list = given[1].expr ? given[1].expr->as<dsl::ListExpr>() : nullptr;
+        list && text == "extent" && llvm::all_of(list->items, [](const auto &item) {
+          return item->template as<dsl::NameExpr>();
+        })) {
+      given[1].value = Val();
+      given[1].value.kind = Kind::List;
+      for (const dsl::ExprPtr &item : list->items)
+        given[1].value.parts.push_back(wordOf(axisNamed(item->cast<dsl::NameExpr>().name)));
+    }
     if (!given[1].value.is(Kind::List) &&
         isBatchAxis(demandAxis(given[1], nullptr, text), given[0].value))
       return text == "extent" ? samplesOfBatch()
@@ -244,7 +255,7 @@ Val Intrinsics::callIntrinsic(const dsl::Name &name, const std::vector<Argument>
   if (text == "compact")
     return compact(take({"x", "mask"}, 2));
   if (text == "group")
-    return group(take({"x", "by", "limit", "into", "mask"}, 3), name.range);
+    return group(take({"x", "by", "limit", "into", "mask", "along"}, 3), name.range);
   if (text == "scatter")
     return scatter(args, name.range);
   if (text == "filter")

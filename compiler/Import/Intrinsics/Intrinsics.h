@@ -54,6 +54,7 @@ private:
                             llvm::ArrayRef<std::string> axes);
   mlir::Value ofNothing(pipe::ReduceKind kind, mlir::Value result, const std::vector<Dim> &all,
                         llvm::ArrayRef<std::string> axes);
+  Val inOrderOf(const Val &value, llvm::ArrayRef<std::string> axes);
   Val asGiven(pipe::ReduceKind kind, const Val &result, mlir::Type given, dsl::SourceRange range);
   Val reduceGroups(pipe::ReduceKind kind, const Argument &arg, const std::vector<std::string> &over,
                    dsl::SourceRange range);

@@ -136,6 +136,8 @@ Val Intrinsics::reduce(const dsl::Name &name, const std::vector<Argument> &args,
     element = base.getF32Type();
     value = castTo(CastMode::value, value, element, arg.range);
   }
+  if ((kind == ReduceKind::argmin || kind == ReduceKind::argmax) && axes.size() > 1)
+    value = inOrderOf(value, axes);
   if (value.is(Kind::Neighbours))
     return asGiven(kind, reduceNeighbours(kind, value, axes, range), given, range);
   PlaceGuard guard(*this, range);
@@ -156,6 +158,36 @@ Val Intrinsics::reduce(const dsl::Name &name, const std::vector<Argument> &args,
   if (kind == ReduceKind::argmin || kind == ReduceKind::argmax)
     result = amongExisting(result, all, axes);
   return asGiven(kind, tensor(result), given, range);
+}
+
+/// The same with some axes in this order among themselves, by which places are numbered.
+Val Intrinsics::inOrderOf(const Val &value, llvm::ArrayRef<std::string> axes) {
+  const std::string *next = axes.begin();
+  auto ordered = [&](const std::string &name) {
+    return llvm::is_contained(axes, name) ? *next++ : name;
+  };
+  Val result = value;
+  if (value.is(Kind::Tensor)) {
+    std::vector<std::string> order;
+    for (const Dim &dim : dims(value.ir))
+      order.push_back(ordered(dim.axis.name));
+    result.ir = permute(value.ir, order);
+    return result;
+  }
+  for (Val::GridAxis &axis : result.grid) {
+    const std::string wanted = ordered(axis.name);
+    axis = *llvm::find_if(value.grid, [&](const auto &own) { return own.name == wanted; });
+  }
+  result.parts.clear();
+  forEachPlace(result.grid, [&](llvm::ArrayRef<int64_t> at) {
+    std::vector<int64_t> own;
+    for (const Val::GridAxis &axis : value.grid)
+      for (size_t i = 0; i < result.grid.size(); ++i)
+        if (result.grid[i].name == axis.name)
+          own.push_back(at[i]);
+    result.parts.push_back(value.parts[placeIn(value.grid, own)]);
+  });
+  return result;
 }
 
 /// f16 and bf16 are reduced as f32. What is one of the elements has their type again: no bit of it

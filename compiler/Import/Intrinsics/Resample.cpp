@@ -11,8 +11,7 @@ Val Intrinsics::resample(Args args, dsl::SourceRange range) {
   std::string name = demandAxis(args[1], &x, "resample");
   pipe::Filter filter = pipe::Filter::bilinear;
   if (!args[3].value.is(Kind::Poison))
-    filter = *pipe::symbolizeFilter(
-        demandWord(args[3], {"nearest", "box", "bilinear", "hamming", "bicubic", "lanczos"}));
+    filter = *pipe::symbolizeFilter(demandWord(args[3], wordsOf("filter")));
   bool antialias = true;
   if (!args[4].value.is(Kind::Poison)) {
     mlir::Value flag = demandBool(args[4].value, args[4].range, "`antialias`");
@@ -87,8 +86,7 @@ Val Intrinsics::gather(const std::vector<Argument> &args, dsl::SourceRange range
   std::vector<Dim> read;
   for (const Argument &arg : llvm::ArrayRef(args).drop_front()) {
     if (arg.name == "interpolation") {
-      interpolation =
-          *pipe::symbolizeInterpolation(demandWord(arg, {"nearest", "linear", "cubic"}));
+      interpolation = *pipe::symbolizeInterpolation(demandWord(arg, wordsOf("interpolation")));
     } else if (arg.name == "border") {
       border = borderNamed(arg);
     } else if (arg.name == "fill") {

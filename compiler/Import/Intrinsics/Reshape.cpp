@@ -40,7 +40,7 @@ mlir::Value Intrinsics::fillValue(const Argument &arg, mlir::Type element) {
          "a `map` puts it in afterwards: extend a tensor of ones by zeros alike, and take the fill "
          "where that is 0");
   if (!converted)
-    fail(arg.range, "the fill must be " + show(element) + ", and this is " + show(arg.value));
+    fail(arg.range, "the fill must be " + show(element) + ", and this is " + showNumber(arg.value));
   return converted->ir;
 }
 
@@ -349,8 +349,10 @@ Val Intrinsics::placeInto(const std::vector<Argument> &args, dsl::SourceRange ra
   std::vector<std::string> order;
   for (const Dim &dim : all)
     order.push_back(dim.axis.name);
-  if (elementType(under) != elementType(patch) ||
-      under.tensorType().getRank() != patch.tensorType().getRank() ||
+  if (elementType(under) != elementType(patch))
+    fail(args[1].range, "`place` needs tensors of one element type, and these are " + show(under) +
+                            " and " + show(patch));
+  if (under.tensorType().getRank() != patch.tensorType().getRank() ||
       llvm::any_of(dims(patch.ir), [&](const Dim &d) { return !find(all, d.axis.name); }))
     fail(args[1].range,
          "`place` needs tensors with the same axes: " + show(under) + " and " + show(patch));

@@ -4,6 +4,8 @@
 #include "compiler/Import/Pipeline/Pipeline.h"
 #include "dsl/AST/Numbers.h"
 #include "dsl/AST/Printer.h"
+#include "dsl/Diagnostics/Nearest.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace penstock::importer;
 
@@ -59,6 +61,16 @@ Val PipelineImport::parseParameter(const dsl::Param &param, const std::string &t
     }
     unifyEnds(range.parts[0], range.parts[1], param.range);
     return range;
+  }
+  const llvm::ArrayRef<llvm::StringRef> words = wordsOf(type);
+  if (!words.empty() && !llvm::is_contained(words, text)) {
+    std::vector<std::string> known;
+    for (llvm::StringRef one : words)
+      known.push_back(one.str());
+    const std::string near = dsl::nearest(text, known);
+    fail(param.range,
+         "the value `" + text + "` given for " + quote(param.name.text) + " is no " + type,
+         near.empty() ? llvm::join(words, " ") : quote(near));
   }
   Val word;
   word.kind = Kind::Word;
@@ -136,11 +148,15 @@ Val PipelineImport::bindParameter(const dsl::Param &param) {
   }
   if (given != options.parameters.end())
     return parseParameter(param, given->second);
-  if (fallback.is(Kind::Poison))
+  if (fallback.is(Kind::Poison)) {
+    const auto decides = staticParameters.find(param.name.text);
     fail(param.range,
          "parameter " + quote(param.name.text) +
-             " decides an extent or a type, so it needs a value to compile",
+             (decides == staticParameters.end() ? ", of type " + type + ", is compiled in"
+                                                : " decides " + decides->second) +
+             ", so it needs a value to compile",
          "`--set " + param.name.text + "=...`, or a default");
+  }
   return fallback;
 }
 

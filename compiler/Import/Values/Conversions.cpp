@@ -139,11 +139,14 @@ mlir::Type Arithmetic::unify(const std::string &spelling, Val &a, Val &b, dsl::S
     refuseLarge(a, right);
     refuseLarge(b, left);
     const bool hasBool = left.isSignlessInteger(1) || right.isSignlessInteger(1);
-    std::string target = hasBool && !isFloat(left) && !isFloat(right) ? "i32"
-                         : a.untyped || b.untyped                     ? "f32"
-                         : isFloat(left)                              ? show(left)
-                         : isFloat(right)                             ? show(right)
-                                                                      : show(left);
+    const bool isWider = left.getIntOrFloatBitWidth() > right.getIntOrFloatBitWidth();
+    std::string target =
+        hasBool && !isFloat(left) && !isFloat(right)
+            ? (a.untyped || b.untyped ? "i32" : show(left.isSignlessInteger(1) ? right : left))
+        : a.untyped || b.untyped          ? "f32"
+        : isFloat(left) == isFloat(right) ? show(isFloat(left) && !isWider ? right : left)
+        : isFloat(left)                   ? show(left)
+                                          : show(right);
     fail(range,
          quote(spelling) + " of " + show(a) + " and " + show(b) +
              ": element types do not convert by themselves",

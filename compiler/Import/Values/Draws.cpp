@@ -43,6 +43,14 @@ std::string Draws::nextPath(const std::string &last) {
   return path;
 }
 
+std::string Draws::sharedPath(const std::string &last) {
+  std::vector<std::string> &known = small.paths[pathHere(last)];
+  const size_t number = small.done[pathHere(last)]++;
+  if (number == known.size())
+    known.push_back(nextPath(last));
+  return known[number];
+}
+
 bool Draws::inPrelude() const {
   return llvm::any_of(in.frames, [](const Frame &frame) {
     return frame.file && frame.file->moduleName == dsl::preludeName;
@@ -80,7 +88,7 @@ void Draws::show(const Val &value, const std::string &last) {
 
 Val Draws::draw(DrawKind kind, const std::string &name, llvm::ArrayRef<mlir::Value> args,
                 mlir::Type type) {
-  std::string path = nextPath(name);
+  std::string path = once && !element ? sharedPath(name) : nextPath(name);
   llvm::SmallVector<mlir::Value> operands(args);
   if (element)
     operands.push_back(element);

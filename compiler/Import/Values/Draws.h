@@ -40,12 +40,23 @@ public:
   /// The call in an output, or what it delivers, that draws once for all samples of the batch.
   std::optional<CallSite> shared;
   std::map<std::string, int> ordinals; ///< how many have had a path
+  /// In the elements of a small tensor, which are made one by one: the paths of what is drawn once
+  /// for all of them, by the order of the draws in one.
+  struct Shared {
+    int depth = 0; ///< small tensors within each other
+    std::map<std::string, size_t> done;
+    std::map<std::string, std::vector<std::string>> paths;
+  };
+  Shared small;
+  bool once = false; ///< what is drawn is drawn once for all of a small tensor
 
 private:
   mlir::Value key();
   std::string pathHere(const std::string &last) const;
   /// As pathHere(), numbered apart from equal paths before.
   std::string nextPath(const std::string &last);
+  /// The same, but one path for all elements of a small tensor.
+  std::string sharedPath(const std::string &last);
 
   Scalars &in;
 };

@@ -88,8 +88,9 @@ void Places::fail(dsl::SourceRange range, std::string message, std::string hint)
   throw Abort{};
 }
 
-/// Says which axis of an argument rides along in a call; empty where none does.
-static std::string ridingAxis(const CallSite &call, const Frame &callee) {
+/// The axes of arguments that ride along in a call, and what says so.
+static std::map<std::string, std::string> ridingAxes(const CallSite &call, const Frame &callee) {
+  std::map<std::string, std::string> result;
   for (const penstock::dsl::Param &param : call.fn->params) {
     const auto bound = callee.values.find(param.name.text);
     if (bound == callee.values.end() || !bound->second.is(Kind::Tensor) || param.type.axes.empty())
@@ -101,21 +102,30 @@ static std::string ridingAxis(const CallSite &call, const Frame &callee) {
             return (passed == callee.axes.end() ? declared.name.text : passed->second) == axis.name;
           });
       if (!isDeclared)
-        return quote(call.function) + " takes " + quote(param.name.text) + " as " +
-               penstock::dsl::printType(param.type) + ", and here axis " +
-               quote(llvm::StringRef(axis.name).rtrim('\'').str()) + " rides along";
+        result.try_emplace(axis.name,
+                           quote(call.function) + " takes " + quote(param.name.text) + " as " +
+                               penstock::dsl::printType(param.type) + ", and here axis " +
+                               quote(llvm::StringRef(axis.name).rtrim(insideMark).str()) +
+                               " rides along");
     }
   }
-  return "";
+  return result;
+}
+
+bool Places::ridesAlong(const std::string &axis) const {
+  return llvm::any_of(calls, [&](const CallSite &call) {
+    return call.frame < frames.size() && ridingAxes(call, frames[call.frame]).contains(axis);
+  });
 }
 
 void Places::noteRiding(dsl::Diagnostics::Report &report) const {
-  for (size_t i = calls.size(); i-- > 0;)
-    if (const std::string text = calls[i].frame < frames.size()
-                                     ? ridingAxis(calls[i], frames[calls[i].frame])
-                                     : std::string();
-        !text.empty())
-      return void(report.note(userRange(calls[i].range), text));
+  for (size_t i = calls.size(); i-- > 0;) {
+    if (calls[i].frame >= frames.size())
+      continue;
+    const auto riding = ridingAxes(calls[i], frames[calls[i].frame]);
+    if (!riding.empty())
+      return void(report.note(userRange(calls[i].range), riding.begin()->second));
+  }
 }
 
 void Places::failRiding(dsl::SourceRange range, std::string message, std::string hint) {

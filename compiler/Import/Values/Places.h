@@ -55,6 +55,8 @@ public:
                              const std::string &axis, const Val &value, dsl::SourceRange origin);
   /// Says at the call that an axis of an argument rides along in the function at hand, if one does.
   void noteRiding(dsl::Diagnostics::Report &report) const;
+  /// Returns whether an axis of this name rides along in a call at hand.
+  bool ridesAlong(const std::string &axis) const;
   /// As fail(), with such a note.
   [[noreturn]] void failRiding(dsl::SourceRange range, std::string message, std::string hint = {});
   [[noreturn]] void notYet(dsl::SourceRange range, std::string what);

@@ -44,6 +44,8 @@ public:
   // Numbers that import itself needs (Static.cpp).
   static std::optional<int64_t> constantInt(mlir::Value value);
   static std::optional<double> constantF64(mlir::Value value);
+  /// As show(), but a number itself where it is a known integer.
+  std::string showNumber(const Val &value) const;
   /// The number, or nothing if it is known per sample only. Throws MakeStatic
   /// where parameters stand in the way.
   /// \param decides  the purpose of the number, for messages.

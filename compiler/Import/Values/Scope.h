@@ -23,8 +23,18 @@ struct MakeStatic {
   std::string reason; ///< the property that they decide: "the extent of axis `h`"
 };
 
+/// Ends the name of an axis that no text can write, and that is of one place only.
+inline constexpr char insideMark = '\'';
+
 /// The region of an op would use the element of a region around it.
 struct OuterElement {};
+
+/// An axis whose extent a parameter's type states, and the axis that was given.
+struct StatedExtent {
+  const dsl::AxisType *axis;
+  Dim given;
+  dsl::SourceRange range; ///< of the argument
+};
 
 /// The names one function body, or the pipeline, sees.
 struct Frame {
@@ -37,6 +47,7 @@ struct Frame {
   std::map<std::string, std::string, std::less<>> axes; ///< parameters of type axis
   std::map<std::string, mlir::Type, std::less<>> generics;
   std::map<std::string, Dim, std::less<>> extents; ///< of the axes in parameter types
+  std::vector<StatedExtent> stated;                ///< of which samples may differ
 };
 
 /// The region of a map, window or gather while it is built, not yet in an op.

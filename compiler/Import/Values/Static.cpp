@@ -17,6 +17,14 @@ std::optional<int64_t> Scalars::constantInt(mlir::Value value) {
                                                : integer.getValue().getSExtValue();
 }
 
+std::string Scalars::showNumber(const Val &value) const {
+  const auto known =
+      value.is(Kind::Number) && !value.unit && !value.ir.getType().isSignlessInteger(1)
+          ? constantInt(value.ir)
+          : std::nullopt;
+  return known ? std::to_string(*known) : show(value);
+}
+
 std::optional<double> Scalars::constantF64(mlir::Value value) {
   auto op = value.getDefiningOp<pipe::ConstantOp>();
   auto number = op ? llvm::dyn_cast<mlir::FloatAttr>(op.getValue()) : mlir::FloatAttr();

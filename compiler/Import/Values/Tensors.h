@@ -9,9 +9,6 @@
 
 namespace penstock::importer {
 
-/// Ends the name of an axis that no text can write, and that is of one place only.
-inline constexpr char insideMark = '\'';
-
 class Tensors : public Scalars {
 public:
   using Scalars::Scalars;

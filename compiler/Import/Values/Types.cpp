@@ -108,8 +108,13 @@ void Tensors::demandAxes(mlir::Type element, const std::vector<Dim> &dims) {
 NamedTensorType Tensors::tensorOf(mlir::Type element, const std::vector<Dim> &dims) {
   demandAxes(element, dims);
   llvm::SmallVector<Axis> axes;
-  for (const Dim &dim : dims)
+  for (const Dim &dim : dims) {
     axes.push_back(dim.axis);
+    // Six channels, or one of three, are no colour any more.
+    if (const auto whole = extentOfFormat(dim.axis.metadata);
+        whole && dim.axis.isStatic() && *whole != dim.axis.extent)
+      axes.back().metadata.clear();
+  }
   return NamedTensorType::get(&context, element, axes);
 }
 

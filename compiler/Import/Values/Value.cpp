@@ -45,6 +45,31 @@ Val penstock::importer::wordOf(std::string text) {
   return word;
 }
 
+llvm::ArrayRef<llvm::StringRef> penstock::importer::wordsOf(llvm::StringRef type) {
+  static constexpr llvm::StringRef filters[] = {"nearest", "box",     "bilinear",
+                                                "hamming", "bicubic", "lanczos"};
+  static constexpr llvm::StringRef interpolations[] = {"nearest", "linear", "cubic"};
+  static constexpr llvm::StringRef borders[] = {"constant", "edge", "reflect", "symmetric", "wrap"};
+  using Words = llvm::ArrayRef<llvm::StringRef>;
+  return type == "filter"          ? Words(filters)
+         : type == "interpolation" ? Words(interpolations)
+         : type == "border"        ? Words(borders)
+                                   : Words();
+}
+
+const char *penstock::importer::ownUnit(dsl::UnitKind kind) {
+  switch (kind) {
+  case dsl::UnitKind::Angle:
+    return "deg";
+  case dsl::UnitKind::Duration:
+    return "ms";
+  case dsl::UnitKind::Frequency:
+    return "Hz";
+  default:
+    return "m";
+  }
+}
+
 void penstock::importer::flatten(Val &value, std::vector<Val *> &leaves) {
   if (value.is(Kind::Poison))
     throw Abort{};

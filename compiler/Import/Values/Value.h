@@ -95,6 +95,10 @@ void forEachPlace(llvm::ArrayRef<Val::GridAxis> grid,
 size_t placeIn(llvm::ArrayRef<Val::GridAxis> grid, llvm::ArrayRef<int64_t> at);
 /// Returns the value of an axis or a choice.
 Val wordOf(std::string text);
+/// The words of a type such as `filter`; none of others.
+llvm::ArrayRef<llvm::StringRef> wordsOf(llvm::StringRef type);
+/// The unit in which quantities of a kind are mostly written.
+const char *ownUnit(dsl::UnitKind kind);
 /// Returns the element type of a Number, a Tensor or Neighbours; null for anything else.
 mlir::Type elementType(const Val &value);
 /// Collects the parts of records, ranges, lists, groups and neighbourhoods, in order. Throws Abort

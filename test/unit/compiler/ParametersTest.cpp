@@ -76,9 +76,10 @@ pipeline p(length: int = 1, size: int) {
   batch 4 { output x: u8[n, t] = row.x[t = 0 .. size] }
 }
 )");
-  EXPECT_NE(imported.messages.find(
-                "parameter `size` decides an extent or a type, so it needs a value to compile"),
-            std::string::npos)
+  EXPECT_NE(
+      imported.messages.find(
+          "parameter `size` decides the extent of axis `t` (test.pipe:4:34), so it needs a value"),
+      std::string::npos)
       << imported.messages;
 }
 

@@ -125,6 +125,24 @@ TEST(Arrays, BoxesInTheOrderOfTheFile) {
   }
 }
 
+TEST(Arrays, RowsThatAreLargerThanABlock) {
+  const int64_t extents[] = {2, 200'000};
+  std::vector<uint16_t> file(2 * 200'000);
+  for (size_t i = 0; i < file.size(); ++i)
+    file[i] = uint16_t(i * 40503 >> 7);
+  StoredArray array{Stored::u16};
+  array.packLastFastest(extents);
+  const AxisRange box[] = {{1, 2}, {11, 199'000}};
+  const MediumRequest request{plan::DType::u16, "", false, extents, box, {}};
+  std::vector<uint16_t> out(file.size());
+  std::vector<uint8_t> room;
+  MediaSpan bytes({reinterpret_cast<const uint8_t *>(file.data()), 2 * file.size()});
+  ASSERT_TRUE(readArray(bytes, array, request, *denseLayout(request),
+                        reinterpret_cast<uint8_t *>(out.data()), room));
+  for (size_t i = 0; i < out.size(); ++i)
+    ASSERT_EQ(out[i], i >= 200'011 && i < 399'000 ? file[i] : 0) << i;
+}
+
 // A large box is one read; rows that are far apart are not read with what lies between them.
 TEST(Arrays, PartsAreAsFewAsReadsAreWorth) {
   const int64_t extents[] = {100, 512, 512};
@@ -198,6 +216,26 @@ TEST(Gzip, MembersAndWindows) {
     EXPECT_EQ(packed.read(whole.size(), more).error().message,
               "what is packed in the gzip file ends after 500000 bytes");
   }
+}
+
+// The magic number of the next one lies behind the end of what is read at once, or across it.
+TEST(Gzip, MembersThatEndWithAWindow) {
+  constexpr size_t window = 64 << 10;
+  std::mt19937 random(5);
+  int tried = 0;
+  for (size_t size = window - 120; size < window; ++size) {
+    std::vector<uint8_t> part(size);
+    for (uint8_t &byte : part)
+      byte = uint8_t(random());
+    std::vector<uint8_t> file = gzipped(part, size);
+    tried += file.size() == window || file.size() == window - 1;
+    const std::vector<uint8_t> more = gzipped(part, size);
+    file.insert(file.end(), more.begin(), more.end());
+    MediaSpan raw(file);
+    GzipBytes packed(raw);
+    ASSERT_EQ(*packed.finish(), 2 * size);
+  }
+  EXPECT_EQ(tried, 2);
 }
 
 TEST(Gzip, DamageAndEnds) {
