@@ -304,7 +304,14 @@ void GpuCopies::copyTables(const GpuSite &site, Value value, ArrayRef<int64_t> t
   }
   // One input, of rows that lie a stride apart.
   if (reads.rows.size() == 1 && row.stride && row.outer == 1)
-    reads.together = movedBy(
-        site, "pst_times", x.sub(x.constant(room), tablesEnd),
-        x.mul(row.stride, x.constant(scalarBytes(typeOf(reads.rows.front()).getElementType()))));
+    reads.rowBytes =
+        x.mul(row.stride, x.constant(scalarBytes(typeOf(reads.rows.front()).getElementType())));
+}
+
+void GpuCopies::endTables(const GpuSite &site) {
+  auto [ctx, b, x, s] = site.parts();
+  for (auto &[value, reads] : readBy)
+    if (reads.rowBytes)
+      reads.together =
+          movedBy(site.of(value), "pst_times", x.sub(x.constant(room), tablesEnd), reads.rowBytes);
 }

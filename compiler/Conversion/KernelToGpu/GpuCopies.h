@@ -6,6 +6,7 @@
 #include "compiler/Analysis/InputBoxes.h"
 #include "compiler/Conversion/KernelToGpu/GpuColumns.h"
 #include "compiler/Conversion/KernelToGpu/GpuTiles.h"
+#include "llvm/ADT/MapVector.h"
 
 namespace penstock::conversion {
 
@@ -25,6 +26,8 @@ public:
   /// Copies what `value` reads and all tiles share: what depends on no axis of `tiled`. A barrier
   /// is the caller's, once for all values.
   void copyTables(const GpuSite &site, mlir::Value value, llvm::ArrayRef<int64_t> tiled);
+  /// Behind the last of them: counts the rows for which the tables leave room.
+  void endTables(const GpuSite &site);
   /// Stores rows of a value along `rowAxis` for a tile, as many at a time as those fit which they
   /// read; where those of a single one do not, inputs are read where they lie.
   void fill(const GpuSite &site, mlir::Value value, int64_t rowAxis, const GpuPart &part,
@@ -39,6 +42,7 @@ private:
     llvm::DenseSet<mlir::Value> ofManyTaps; ///< tables that are copied only then: threads hold taps
     llvm::SmallVector<mlir::Value> rows;    ///< inputs of which each tile has its own
     Ranges same;                            ///< for all tiles
+    mlir::Value rowBytes = {};              ///< from one row to the next, of one input alone
     mlir::Value together = {};              ///< rows of it that fit; null: that depends on which
   };
   /// Elements side by side, copied in words; none where elements are copied one by one.
@@ -78,7 +82,7 @@ private:
   void copyInto(const GpuSite &site, const Copy &copy, const GpuBuffer &to) const;
   mlir::Value fits(const GpuSite &site, mlir::Value end) const;
 
-  llvm::DenseMap<mlir::Value, Reads> readBy; ///< by the value that is stored, or returned
+  llvm::MapVector<mlir::Value, Reads> readBy; ///< by the value that is stored, or returned
   int64_t room = 0;
   std::pair<mlir::Value, int64_t> shared;
   mlir::Value tablesEnd; ///< bytes that tables take

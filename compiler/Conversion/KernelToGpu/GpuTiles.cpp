@@ -294,6 +294,7 @@ static void copyTables(const GpuSite &site, Tiling &tiling) {
   for (auto [value, axis] : tiling.rows.outputs)
     if (!tiling.rows.stored.contains(value))
       copy(value, axis, [](const RowRegions &other) -> auto & { return other.outputs; });
+  tiling.copies.endTables(site);
   barrier(site); // for whoever reads the tables
 }
 
