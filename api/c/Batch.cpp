@@ -2,6 +2,9 @@
 //
 // Functions of pst_batch.
 #include "api/c/Batch.h"
+#include "api/c/Entry.h"
+
+using penstock::api::catching;
 
 uint32_t pst_batch_epoch(const pst_batch *batch) { return (*batch->batch)->epoch(); }
 int64_t pst_batch_count(const pst_batch *batch) { return (*batch->batch)->count(); }
@@ -18,7 +21,9 @@ uint64_t pst_batch_content_hash(const pst_batch *batch, int64_t slot) {
 }
 int64_t pst_batch_waited_ns(const pst_batch *batch) { return (*batch->batch)->waitedNs(); }
 pst_status pst_batch_host_data(const pst_batch *batch, size_t index, const void **out_data) {
-  *out_data = batch->outputs[index] ? (*batch->batch)->onHost(index) : nullptr;
+  *out_data = nullptr;
+  catching([&] { *out_data = batch->outputs[index] ? (*batch->batch)->onHost(index) : nullptr; },
+           [](const penstock::runtime::Error &) {});
   return *out_data ? PST_OK : PST_ERROR;
 }
 void pst_batch_release(pst_batch *batch) { delete batch; }

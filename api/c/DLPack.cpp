@@ -2,11 +2,13 @@
 //
 // Outputs as tensors of other libraries.
 #include "api/c/Batch.h"
+#include "api/c/Entry.h"
 #include "api/c/dlpack_abi.h"
 #include <algorithm>
 #include <dlfcn.h>
 #include <vector>
 
+using namespace penstock;
 using namespace penstock::api;
 
 namespace {
@@ -97,6 +99,12 @@ pst_status lend(pst_batch *batch, size_t index, pst_part part, void *stream, Man
   return PST_OK;
 }
 
+template <typename Managed>
+pst_status lendSafely(pst_batch *batch, size_t index, pst_part part, void *stream, Managed **out) {
+  return catching([&] { return lend(batch, index, part, stream, out); },
+                  [](const runtime::Error &) { return PST_ERROR; });
+}
+
 /// Python's functions, where the process has them: this library is not linked with it.
 struct Python {
   int (*isValid)(void *capsule, const char *name);
@@ -144,9 +152,9 @@ template <typename Managed> void deleteUntaken(const Python &python, void *capsu
 template <typename Managed>
 void *capsule(const Python &python, pst_batch *batch, size_t index, void *stream) {
   Managed *tensor = nullptr;
-  lend(batch, index, PST_VALUES, stream, &tensor);
-  void *made = python.newCapsule(tensor, nameOf(tensor), pst_capsule_delete);
-  if (!made)
+  lendSafely(batch, index, PST_VALUES, stream, &tensor);
+  void *made = python.newCapsule(tensor, nameOf(tensor), pst_capsule_delete); // not of null
+  if (!made && tensor)
     tensor->deleter(tensor);
   return made;
 }
@@ -155,12 +163,12 @@ void *capsule(const Python &python, pst_batch *batch, size_t index, void *stream
 
 pst_status pst_batch_dlpack(pst_batch *batch, size_t index, pst_part part, void *stream,
                             struct DLManagedTensorVersioned **out_tensor) {
-  return lend(batch, index, part, stream, out_tensor);
+  return lendSafely(batch, index, part, stream, out_tensor);
 }
 
 pst_status pst_batch_dlpack_legacy(pst_batch *batch, size_t index, pst_part part, void *stream,
                                    struct DLManagedTensor **out_tensor) {
-  return lend(batch, index, part, stream, out_tensor);
+  return lendSafely(batch, index, part, stream, out_tensor);
 }
 
 void *pst_batch_capsules(pst_batch *batch, int versioned, void *stream) {

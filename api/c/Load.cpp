@@ -3,6 +3,7 @@
 // The function pst_program_load().
 #include "api/c/Arguments.h"
 #include "api/c/Bundle.h"
+#include "api/c/Entry.h"
 #include <algorithm>
 
 using namespace penstock::api;
@@ -45,26 +46,31 @@ static std::optional<std::string> settle(pst_program &program, const Bundle &bun
   return std::nullopt;
 }
 
-pst_status pst_program_load(const char *path, const pst_parameter *parameters,
-                            size_t parameter_count, pst_program **out_program) {
-  auto *program = new pst_program;
-  *out_program = program;
-  program->isBundle = true;
+static pst_status load(pst_program &program, const char *path, const pst_parameter *parameters,
+                       size_t parameter_count) {
+  program.isBundle = true;
   for (const penstock::runtime::Status &status :
        {checkText(path, "path"), checkParameters(parameters, parameter_count)})
     if (!status)
-      return failWith(*program, status.error().message);
-  program->request.fileName = path;
+      return failWith(program, status.error().message);
+  program.request.fileName = path;
   auto bundle = Bundle::read(path);
   if (!bundle)
-    return failWith(*program, bundle.error().message);
+    return failWith(program, bundle.error().message);
   auto compiled = bundle->take();
   const std::string name = path;
   if (!compiled)
-    return failWith(*program, name + " " + compiled.error().message);
-  if (std::string why = adopt(*program, std::move(*compiled)); !why.empty())
-    return failWith(*program, name + ": " + why);
-  if (auto why = settle(*program, *bundle, parameters, parameter_count))
-    return failWith(*program, name + ": " + *why);
+    return failWith(program, name + " " + compiled.error().message);
+  if (std::string why = adopt(program, std::move(*compiled)); !why.empty())
+    return failWith(program, name + ": " + why);
+  if (auto why = settle(program, *bundle, parameters, parameter_count))
+    return failWith(program, name + ": " + *why);
   return PST_OK;
+}
+
+pst_status pst_program_load(const char *path, const pst_parameter *parameters,
+                            size_t parameter_count, pst_program **out_program) {
+  return makeProgram(out_program, [&](pst_program &program) {
+    return load(program, path, parameters, parameter_count);
+  });
 }

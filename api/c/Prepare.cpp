@@ -2,7 +2,7 @@
 //
 // The functions pst_index() and pst_pack().
 #include "api/c/Arguments.h"
-#include "api/c/Text.h"
+#include "api/c/Entry.h"
 #include "runtime/core/Processors.h"
 #include "runtime/core/RealFileSystem.h"
 #include "runtime/prepare/IndexData.h"
@@ -44,15 +44,11 @@ runtime::PrepareProgress progressOf(const pst_prepare_options &options) {
   };
 }
 
-pst_status give(const runtime::Result<Json> &report, pst_text **outText) {
-  auto *text = new pst_text;
-  *outText = text;
-  if (report) {
-    text->data = report->dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-    return PST_OK;
-  }
-  text->messages = messageWithoutPlace(report.error().message);
-  return report.error().code == runtime::Code::Cancelled ? PST_CANCELLED : PST_ERROR;
+pst_status give(const runtime::Result<Json> &report, pst_text &text) {
+  if (!report)
+    return failWith(text, report.error());
+  text.data = report->dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return PST_OK;
 }
 
 std::string folderOf(const std::string &path) {
@@ -168,19 +164,23 @@ runtime::Result<Json> pack(const std::string &path, const std::string &out,
 } // namespace
 
 pst_status pst_index(const char *path, const pst_prepare_options *options, pst_text **out_report) {
-  const pst_prepare_options given = readOptions(options);
-  for (const runtime::Status &status : {checkText(path, "path"), checkOptions(given)})
-    if (!status)
-      return give(status.error(), out_report);
-  return give(index(runtime::absolutePath(path), given), out_report);
+  return makeText(out_report, [&](pst_text &text) {
+    const pst_prepare_options given = readOptions(options);
+    for (const runtime::Status &status : {checkText(path, "path"), checkOptions(given)})
+      if (!status)
+        return failWith(text, status.error());
+    return give(index(runtime::absolutePath(path), given), text);
+  });
 }
 
 pst_status pst_pack(const char *path, const char *out, const pst_prepare_options *options,
                     pst_text **out_report) {
-  const pst_prepare_options given = readOptions(options);
-  for (const runtime::Status &status :
-       {checkText(path, "path"), checkText(out, "out"), checkOptions(given)})
-    if (!status)
-      return give(status.error(), out_report);
-  return give(pack(runtime::absolutePath(path), runtime::absolutePath(out), given), out_report);
+  return makeText(out_report, [&](pst_text &text) {
+    const pst_prepare_options given = readOptions(options);
+    for (const runtime::Status &status :
+         {checkText(path, "path"), checkText(out, "out"), checkOptions(given)})
+      if (!status)
+        return failWith(text, status.error());
+    return give(pack(runtime::absolutePath(path), runtime::absolutePath(out), given), text);
+  });
 }

@@ -6,6 +6,7 @@
 #include "api/c/Bundle.h"
 #include "api/c/Cache.h"
 #include "api/c/CompilerLibrary.h"
+#include "api/c/Entry.h"
 #include "api/c/Stack.h"
 #include "api/c/Text.h"
 #include "api/c/Values.h"
@@ -205,24 +206,22 @@ static pst_compile_options optionsOf(const pst_compile_options *options) {
   return given;
 }
 
-pst_status pst_compile_bundle(const char *text, size_t length, const char *file_name,
-                              const pst_compile_options *options, const char *const *targets,
-                              size_t target_count, const char *path, pst_program **out_program) {
+static pst_status compileBundle(pst_program &program, const char *text, size_t length,
+                                const char *file_name, const pst_compile_options *options,
+                                const char *const *targets, size_t target_count, const char *path) {
   static const char *const portable[] = {"x86-64-v2", "x86-64-v3", "x86-64-v4"};
-  auto *program = new pst_program;
-  *out_program = program;
   const pst_compile_options given = optionsOf(options);
   for (const runtime::Status &status :
        {checkArray(text, length, "text"), checkOptions(given),
         checkTexts(targets, target_count, "targets"), checkText(path, "path")})
     if (!status)
-      return failWith(*program, status.error().message);
-  program->request = readRequest(text, length, file_name, given);
-  if (std::string wrong = readGpus(program->request); !wrong.empty())
-    return failWith(*program, wrong);
+      return failWith(program, status.error().message);
+  program.request = readRequest(text, length, file_name, given);
+  if (std::string wrong = readGpus(program.request); !wrong.empty())
+    return failWith(program, wrong);
   if (given.check_only || given.target)
     return failWith(
-        *program,
+        program,
         "a bundle has levels of its own, and code: neither `target` nor `check_only` applies");
   if (target_count == 0) {
     targets = portable;
@@ -232,73 +231,86 @@ pst_status pst_compile_bundle(const char *text, size_t length, const char *file_
   for (size_t i = 0; i < target_count; ++i) {
     auto target = codegen::Target::named(targets[i]);
     if (!target || !*targets[i]) // which names this machine elsewhere
-      return failWith(*program, unknownTarget(targets[i]));
+      return failWith(program, unknownTarget(targets[i]));
     const std::string name = target->describe();
     if (bundle.has(name))
       continue;
-    program->request.target = name;
+    program.request.target = name;
     bool isHit = false;
-    auto levels = compileLevels(*program, cacheFolderOf(given), name, isHit,
+    auto levels = compileLevels(program, cacheFolderOf(given), name, isHit,
                                 [](const Compiled &) { return true; });
     if (!levels)
       return PST_ERROR;
     bundle.levels.push_back({name, std::move(*levels)});
   }
   const Compiled &first = bundle.levels.front().programs.front();
-  program->name = first.name;
-  setParameters(*program, first.parameters);
-  for (const auto &[name, value] : program->request.parameters)
+  program.name = first.name;
+  setParameters(program, first.parameters);
+  for (const auto &[name, value] : program.request.parameters)
     bundle.settings.emplace_back(name, value);
   if (auto written = bundle.write(path); !written)
-    return failWith(*program, written.error().message);
+    return failWith(program, written.error().message);
   return PST_OK;
 }
 
-pst_status pst_compile(const char *text, size_t length, const char *file_name,
-                       const pst_compile_options *options, pst_program **out_program) {
-  auto *program = new pst_program;
-  *out_program = program;
+pst_status pst_compile_bundle(const char *text, size_t length, const char *file_name,
+                              const pst_compile_options *options, const char *const *targets,
+                              size_t target_count, const char *path, pst_program **out_program) {
+  return makeProgram(out_program, [&](pst_program &program) {
+    return compileBundle(program, text, length, file_name, options, targets, target_count, path);
+  });
+}
+
+static pst_status compile(pst_program &program, const char *text, size_t length,
+                          const char *file_name, const pst_compile_options *options) {
   const pst_compile_options given = optionsOf(options);
   for (const runtime::Status &status : {checkArray(text, length, "text"), checkOptions(given)})
     if (!status)
-      return failWith(*program, status.error().message);
-  program->request = readRequest(text, length, file_name, given);
-  if (std::string wrong = readGpus(program->request); !wrong.empty())
-    return failWith(*program, wrong);
-  auto target = codegen::Target::named(program->request.target);
+      return failWith(program, status.error().message);
+  program.request = readRequest(text, length, file_name, given);
+  if (std::string wrong = readGpus(program.request); !wrong.empty())
+    return failWith(program, wrong);
+  auto target = codegen::Target::named(program.request.target);
   if (!target)
-    return failWith(*program, unknownTarget(program->request.target));
+    return failWith(program, unknownTarget(program.request.target));
   if (given.check_only) {
     bool loaded = false;
-    const bool started = withDriver(*program, [&](Compilation &driver) {
+    const bool started = withDriver(program, [&](Compilation &driver) {
       // Kernels tell what depends on what, and when it is known. What comes behind them takes most
       // of the time, and refuses little.
       loaded = driver.load() && driver.advance(Stage::kernels);
       if (loaded) {
-        program->name = driver.pipelineName();
-        setParameters(*program, driver.parameters());
+        program.name = driver.pipelineName();
+        setParameters(program, driver.parameters());
       }
     });
     return started && loaded ? PST_OK : PST_ERROR;
   }
-  auto levels = compileLevels(*program, cacheFolderOf(given), target->describe(),
-                              program->fromCache, [](const Compiled &compiled) {
+  auto levels = compileLevels(program, cacheFolderOf(given), target->describe(), program.fromCache,
+                              [](const Compiled &compiled) {
                                 std::shared_ptr<const runtime::Plan> plan;
                                 std::shared_ptr<const runtime::KernelTable> kernels;
                                 return load(compiled, plan, kernels).empty();
                               });
   if (!levels)
     return PST_ERROR;
-  if (std::string why = adopt(*program, std::move(*levels)); !why.empty())
-    return failWith(*program, "the compiler made a program that cannot be loaded: " + why);
+  if (std::string why = adopt(program, std::move(*levels)); !why.empty())
+    return failWith(program, "the compiler made a program that cannot be loaded: " + why);
   return PST_OK;
 }
 
+pst_status pst_compile(const char *text, size_t length, const char *file_name,
+                       const pst_compile_options *options, pst_program **out_program) {
+  return makeProgram(out_program, [&](pst_program &program) {
+    return compile(program, text, length, file_name, options);
+  });
+}
+
 const char *pst_program_messages(const pst_program *program) {
-  return program->messages.text.c_str();
+  return program ? program->messages.text.c_str() : noHandle;
 }
 const char *pst_program_messages_json(const pst_program *program) {
-  return program->messages.json.c_str();
+  return program ? program->messages.json.c_str() : "[]";
 }
 size_t pst_program_parameter_count(const pst_program *program) {
   return program->parameterInfos.size();
@@ -311,71 +323,80 @@ const char *pst_program_name(const pst_program *program) {
 }
 int pst_program_from_cache(const pst_program *program) { return program->fromCache; }
 
-pst_status pst_program_emit(pst_program *program, const char *stage, const char **out_data,
-                            size_t *out_length) {
-  *out_data = nullptr;
-  *out_length = 0;
+static pst_status emit(pst_program &program, const char *stage) {
   if (runtime::Status status = checkText(stage, "stage"); !status)
-    return failWith(*program, status.error().message);
+    return failWith(program, status.error().message);
   // "ptx:sm_90": an architecture may stand behind. PTX of the oldest runs on all.
   std::string name = stage, architecture = "sm_75";
   if (const size_t colon = name.find(':'); colon != std::string::npos) {
     architecture = name.substr(colon + 1);
     name.resize(colon);
     if (std::string wrong = readGpu(architecture); !wrong.empty())
-      return failWith(*program, wrong);
+      return failWith(program, wrong);
   }
   const std::optional<Stage> wanted = stageNamed(name);
   if (!wanted)
-    return failWith(*program, "unknown stage `" + std::string(stage) + "`");
+    return failWith(program, "unknown stage `" + std::string(stage) + "`");
   std::optional<std::string> text;
-  const bool started = withDriver(*program, [&](Compilation &driver) {
+  const bool started = withDriver(program, [&](Compilation &driver) {
     if (driver.load() && driver.advance(*wanted))
       text = driver.print(*wanted, architecture);
   });
   if (!started || !text)
     return PST_ERROR;
-  program->emitted = std::move(*text);
-  *out_data = program->emitted.data();
-  *out_length = program->emitted.size();
+  program.emitted = std::move(*text);
   return PST_OK;
 }
 
-static pst_status describe(pst_program *program, std::string (Compilation::*text)(),
-                           const char **out_text) {
-  *out_text = nullptr;
-  bool done = false;
-  const bool started = withDriver(*program, [&](Compilation &driver) {
-    done = driver.load() && driver.advance(Stage::schedule);
-    if (done)
-      program->emitted = (driver.*text)();
+pst_status pst_program_emit(pst_program *program, const char *stage, const char **out_data,
+                            size_t *out_length) {
+  *out_data = nullptr;
+  *out_length = 0;
+  const pst_status status = useProgram(*program, [&] { return emit(*program, stage); });
+  if (status == PST_OK) {
+    *out_data = program->emitted.data();
+    *out_length = program->emitted.size();
+  }
+  return status;
+}
+
+/// Stores the text that `use` makes of a compilation.
+static pst_status describe(pst_program &program, const char **outText,
+                           const std::function<std::optional<std::string>(Compilation &)> &use) {
+  *outText = nullptr;
+  return useProgram(program, [&] {
+    std::optional<std::string> text;
+    if (!withDriver(program, [&](Compilation &driver) { text = use(driver); }) || !text)
+      return PST_ERROR;
+    program.emitted = std::move(*text);
+    *outText = program.emitted.c_str();
+    return PST_OK;
   });
-  if (!started || !done)
-    return PST_ERROR;
-  *out_text = program->emitted.c_str();
-  return PST_OK;
+}
+
+static pst_status describeSchedule(pst_program &program, std::string (Compilation::*text)(),
+                                   const char **outText) {
+  return describe(program, outText, [&](Compilation &driver) -> std::optional<std::string> {
+    if (!driver.load() || !driver.advance(Stage::schedule))
+      return std::nullopt;
+    return (driver.*text)();
+  });
 }
 
 pst_status pst_program_explain(pst_program *program, const char **out_text) {
-  return describe(program, &Compilation::explain, out_text);
+  return describeSchedule(*program, &Compilation::explain, out_text);
 }
 
 pst_status pst_program_overview(pst_program *program, const char **out_json) {
-  return describe(program, &Compilation::overview, out_json);
+  return describeSchedule(*program, &Compilation::overview, out_json);
 }
 
 pst_status pst_program_transfers(pst_program *program, const char **out_json) {
-  *out_json = nullptr;
-  std::optional<std::string> text;
-  const bool started = withDriver(*program, [&](Compilation &driver) {
-    if (driver.load() && driver.advance(Stage::pipeOpt))
-      text = driver.transfers();
+  return describe(*program, out_json, [](Compilation &driver) -> std::optional<std::string> {
+    if (!driver.load() || !driver.advance(Stage::pipeOpt))
+      return std::nullopt;
+    return driver.transfers();
   });
-  if (!started || !text)
-    return PST_ERROR;
-  program->emitted = std::move(*text);
-  *out_json = program->emitted.c_str();
-  return PST_OK;
 }
 
 void pst_program_release(pst_program *program) { delete program; }

@@ -3,6 +3,7 @@
 // The functions pst_row_...(), by which a caller sets a row.
 #include "api/c/Rows.h"
 #include "api/c/Arguments.h"
+#include "api/c/Entry.h"
 #include "api/c/Outputs.h"
 #include <algorithm>
 #include <bit>
@@ -140,14 +141,19 @@ template <typename Set> static pst_status set(pst_row *row, const char *column, 
     pst_row_fail(row, status.error().message.c_str());
     return PST_ERROR;
   }
-  const int64_t number = numberOf(*row, column);
-  if (number < 0)
-    return PST_OK;
-  const runtime::Status status = setter(row->row, size_t(number));
-  if (status)
-    return PST_OK;
-  pst_row_fail(row, status.error().message.c_str());
-  return PST_ERROR;
+  const auto fail = [&](const runtime::Error &why) {
+    pst_row_fail(row, why.message.c_str());
+    return PST_ERROR;
+  };
+  return catching(
+      [&] {
+        const int64_t number = numberOf(*row, column);
+        if (number < 0)
+          return PST_OK;
+        const runtime::Status status = setter(row->row, size_t(number));
+        return status ? PST_OK : fail(status.error());
+      },
+      fail);
 }
 
 pst_field pst_row_wants(const pst_row *row, const char *column) {

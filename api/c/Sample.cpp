@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Functions of pst_sample.
+#include "api/c/Entry.h"
 #include "api/c/Outputs.h"
-#include "api/c/Session.h"
 
 using namespace penstock;
 using namespace penstock::api;
@@ -21,13 +21,13 @@ struct pst_sample {
 pst_status pst_session_sample(pst_session *session, uint32_t epoch, int64_t position,
                               pst_sample **out_sample) {
   *out_sample = nullptr;
-  if (!session->get())
-    return PST_ERROR;
-  auto report = session->session->sample(epoch, position);
-  if (!report)
-    return session->fail(report.error());
-  *out_sample = new pst_sample(std::move(*report));
-  return PST_OK;
+  return useSession(*session, [&](runtime::Session &inner) {
+    auto report = inner.sample(epoch, position);
+    if (!report)
+      return session->fail(report.error());
+    *out_sample = new pst_sample(std::move(*report));
+    return PST_OK;
+  });
 }
 
 int64_t pst_sample_row(const pst_sample *sample) { return sample->report.row; }

@@ -4,6 +4,7 @@
 #include "api/c/Session.h"
 #include "api/c/Arguments.h"
 #include "api/c/Batch.h"
+#include "api/c/Entry.h"
 #include "api/c/Program.h"
 #include "api/c/Rows.h"
 #include "api/c/Values.h"
@@ -130,11 +131,8 @@ static runtime::SessionOptions readOptions(const pst_session_options &given) {
   return options;
 }
 
-pst_status pst_session_open(const pst_program *program, const pst_session_options *options,
-                            pst_session **out_session) {
-  auto handle = std::make_unique<pst_session>();
-  *out_session = handle.get();
-  pst_session &self = *handle.release();
+static pst_status open(pst_session &self, const pst_program *program,
+                       const pst_session_options *options) {
   pst_session_options given = PST_SESSION_OPTIONS_INIT;
   if (options) {
     std::memcpy(&given, options, std::min(options->size, sizeof given));
@@ -224,7 +222,21 @@ pst_status pst_session_open(const pst_program *program, const pst_session_option
   return PST_OK;
 }
 
+pst_status pst_session_open(const pst_program *program, const pst_session_options *options,
+                            pst_session **out_session) {
+  *out_session = nullptr;
+  return enter([&] { return open(*(*out_session = new pst_session), program, options); },
+               [&](const runtime::Error &why) {
+                 if (!*out_session)
+                   return PST_ERROR;
+                 (*out_session)->session = nullptr;
+                 return (*out_session)->fail(why);
+               });
+}
+
 const char *pst_session_error(const pst_session *session) {
+  if (!session)
+    return noHandle;
   return session->process.isThis() ? session->error.c_str() : session->elsewhere.c_str();
 }
 const char *pst_session_warnings(const pst_session *session) { return session->warnings.c_str(); }
@@ -234,66 +246,77 @@ const char *pst_session_warnings(const pst_session *session) { return session->w
 pst_status pst_session_next_within(pst_session *session, int64_t timeout_ns,
                                    pst_batch **out_batch) {
   *out_batch = nullptr;
-  if (!session->get())
-    return PST_ERROR;
-  auto taken = session->session->nextWithin(timeout_ns);
-  if (!taken)
-    return session->fail(taken.error());
-  using Taken = runtime::Session::Taken;
-  switch (taken->what) {
-  case Taken::Batch:
-    *out_batch = new pst_batch(std::move(taken->batch));
-    return PST_OK;
-  case Taken::EndOfEpoch:
-    return PST_END_OF_EPOCH;
-  case Taken::Timeout:
-    return PST_TIMEOUT;
-  case Taken::NoRows:
-    break;
-  }
-  return PST_NO_ROWS;
+  return useSession(*session, [&](runtime::Session &inner) {
+    auto taken = inner.nextWithin(timeout_ns);
+    if (!taken)
+      return session->fail(taken.error());
+    using Taken = runtime::Session::Taken;
+    switch (taken->what) {
+    case Taken::Batch:
+      *out_batch = new pst_batch(std::move(taken->batch));
+      return PST_OK;
+    case Taken::EndOfEpoch:
+      return PST_END_OF_EPOCH;
+    case Taken::Timeout:
+      return PST_TIMEOUT;
+    case Taken::NoRows:
+      break;
+    }
+    return PST_NO_ROWS;
+  });
 }
 
 pst_status pst_session_next(pst_session *session, pst_batch **out_batch) {
   return pst_session_next_within(session, -1, out_batch);
 }
 
+static pst_status statusOf(pst_session &session, const runtime::Status &status) {
+  return status ? PST_OK : session.fail(status.error());
+}
+
 pst_status pst_session_start(pst_session *session, uint32_t epoch, const pst_parameter *parameters,
                              size_t parameter_count) {
-  if (!session->get())
-    return PST_ERROR;
-  if (runtime::Status status = checkParameters(parameters, parameter_count); !status)
-    return session->fail(status.error());
-  auto values =
-      readParameters(session->plan->contents(), session->parameters, parameters, parameter_count);
-  if (!values)
-    return session->fail(values.error());
-  runtime::Status status = session->session->start(epoch, *values);
-  return status ? PST_OK : session->fail(status.error());
+  return useSession(*session, [&](runtime::Session &inner) {
+    if (runtime::Status status = checkParameters(parameters, parameter_count); !status)
+      return session->fail(status.error());
+    auto values =
+        readParameters(session->plan->contents(), session->parameters, parameters, parameter_count);
+    return values ? statusOf(*session, inner.start(epoch, *values)) : session->fail(values.error());
+  });
 }
 
 pst_status pst_session_push_rows(pst_session *session, const int64_t *rows, size_t count) {
-  if (!session->get())
-    return PST_ERROR;
-  runtime::Status status = checkArray(rows, count, "rows");
-  if (status)
-    status = session->session->giveRows(std::vector<int64_t>(rows, rows + count));
-  return status ? PST_OK : session->fail(status.error());
+  return useSession(*session, [&](runtime::Session &inner) {
+    runtime::Status status = checkArray(rows, count, "rows");
+    if (status)
+      status = inner.giveRows(std::vector<int64_t>(rows, rows + count));
+    return statusOf(*session, status);
+  });
 }
 
 pst_status pst_session_set_transfer(pst_session *session, const char *level) {
-  if (!session->get())
-    return PST_ERROR;
-  runtime::Status status = checkText(level, "level");
-  if (status)
-    status = session->session->setTransfer(level);
-  return status ? PST_OK : session->fail(status.error());
+  return useSession(*session, [&](runtime::Session &inner) {
+    runtime::Status status = checkText(level, "level");
+    if (status)
+      status = inner.setTransfer(level);
+    return statusOf(*session, status);
+  });
+}
+
+/// Stores a text of the session's in `kept`; "" where there is none.
+static const char *describe(pst_session &session, std::string &kept,
+                            const std::function<std::string(const runtime::Session &)> &text) {
+  kept.clear();
+  useSession(session, [&](const runtime::Session &inner) {
+    kept = text(inner);
+    return PST_OK;
+  });
+  return kept.c_str();
 }
 
 const char *pst_session_transfer(pst_session *session) {
-  const runtime::Session *inner = session->get();
-  session->transfer = inner ? inner->transfer() : std::string();
-  return session->transfer.c_str();
+  return describe(*session, session->transfer,
+                  [](const runtime::Session &inner) { return inner.transfer(); });
 }
 
 void pst_session_cancel(pst_session *session) {
@@ -302,24 +325,22 @@ void pst_session_cancel(pst_session *session) {
 }
 
 const char *pst_session_state(pst_session *session) {
-  const runtime::Session *inner = session->get();
-  session->state = inner ? inner->state() : std::string();
-  return session->state.c_str();
+  return describe(*session, session->state,
+                  [](const runtime::Session &inner) { return inner.state(); });
 }
 
 const char *pst_session_state_before(pst_session *session) {
-  const runtime::Session *inner = session->get();
-  session->stateBefore = inner ? inner->state(true) : std::string();
-  return session->stateBefore.c_str();
+  return describe(*session, session->stateBefore,
+                  [](const runtime::Session &inner) { return inner.state(true); });
 }
 
 pst_status pst_session_restore(pst_session *session, const char *state) {
-  if (!session->get())
-    return PST_ERROR;
-  runtime::Status status = checkText(state, "state");
-  if (status)
-    status = session->session->restore(state);
-  return status ? PST_OK : session->fail(status.error());
+  return useSession(*session, [&](runtime::Session &inner) {
+    runtime::Status status = checkText(state, "state");
+    if (status)
+      status = inner.restore(state);
+    return statusOf(*session, status);
+  });
 }
 
 void pst_session_close(pst_session *session) {

@@ -2,7 +2,7 @@
 //
 // Statistics and class names of a session.
 #include "api/c/Arguments.h"
-#include "api/c/Session.h"
+#include "api/c/Entry.h"
 #include <cstring>
 
 using namespace penstock;
@@ -27,8 +27,7 @@ void pst_session_statistics(const pst_session *session, pst_statistics *out_stat
   static_assert(PST_JPEG_ENTROPY_COUNT == runtime::entropyPathCount);
   pst_statistics result{};
   result.size = out_statistics->size;
-  if (const runtime::Session *inner = session->get()) {
-    const runtime::Statistics numbers = inner->statistics();
+  const auto take = [&](const runtime::Statistics &numbers) {
     for (int i = 0; i < runtime::stageCount; ++i) {
       const runtime::Stage stage = static_cast<runtime::Stage>(i);
       result.stages[i] = {nameOf(stage), numbers[stage].count, numbers[stage].busyNs};
@@ -51,7 +50,9 @@ void pst_session_statistics(const pst_session *session, pst_statistics *out_stat
     result.longest_wait_ns = numbers.longestWaitNs;
     result.late_batches = numbers.lateBatches;
     result.batch_slots = numbers.blocks;
-  }
+  };
+  if (const runtime::Session *inner = session->get())
+    enter([&] { take(inner->statistics()); }, [](const runtime::Error &) {});
   std::memcpy(out_statistics, &result, std::min(out_statistics->size, sizeof result));
 }
 
@@ -64,43 +65,53 @@ const char *pst_session_class_name(const pst_session *session, size_t index) {
 pst_status pst_session_row_text(pst_session *session, int64_t row, const char *column,
                                 const char **out_text) {
   *out_text = nullptr;
-  if (!session->get())
-    return PST_ERROR;
-  if (runtime::Status status = checkText(column, "column"); !status)
-    return session->fail(status.error());
-  auto text = session->session->rowText(row, column);
-  if (!text)
-    return session->fail(text.error());
-  if (text->find('\0') != std::string::npos)
-    return session->fail({runtime::Code::Unsupported, "column `" + std::string(column) +
-                                                          "` of row " + std::to_string(row) +
-                                                          " holds a zero byte, where a text "
-                                                          "of C would end"});
-  session->rowText = std::move(*text);
-  *out_text = session->rowText.c_str();
-  return PST_OK;
+  return useSession(*session, [&](runtime::Session &inner) {
+    if (runtime::Status status = checkText(column, "column"); !status)
+      return session->fail(status.error());
+    auto text = inner.rowText(row, column);
+    if (!text)
+      return session->fail(text.error());
+    if (text->find('\0') != std::string::npos)
+      return session->fail({runtime::Code::Unsupported, "column `" + std::string(column) +
+                                                            "` of row " + std::to_string(row) +
+                                                            " holds a zero byte, where a text "
+                                                            "of C would end"});
+    session->rowText = std::move(*text);
+    *out_text = session->rowText.c_str();
+    return PST_OK;
+  });
+}
+
+/// Reads what goes into arrays of the session's, which stay empty where there is no memory.
+static void list(pst_session &session, const std::function<void(const runtime::Session &)> &read) {
+  useSession(session, [&](const runtime::Session &inner) {
+    read(inner);
+    return PST_OK;
+  });
 }
 
 void pst_session_bad_samples(pst_session *session, const pst_bad_sample **out_samples,
                              size_t *out_count) {
-  const runtime::Session *inner = session->get();
-  session->badSamples = inner ? inner->badSamples() : std::vector<runtime::BadSample>();
   session->badViews.clear();
-  for (const runtime::BadSample &bad : session->badSamples)
-    session->badViews.push_back(
-        {bad.epoch, bad.position, bad.row, bad.name.c_str(), bad.reason.c_str(), bad.substitute});
+  list(*session, [&](const runtime::Session &inner) {
+    session->badSamples = inner.badSamples();
+    for (const runtime::BadSample &bad : session->badSamples)
+      session->badViews.push_back(
+          {bad.epoch, bad.position, bad.row, bad.name.c_str(), bad.reason.c_str(), bad.substitute});
+  });
   *out_samples = session->badViews.data();
   *out_count = session->badViews.size();
 }
 
 void pst_session_kernels(pst_session *session, const pst_kernel_statistics **out_kernels,
                          size_t *out_count) {
-  session->kernels.clear();
   session->kernelViews.clear();
-  if (const runtime::Session *inner = session->get())
-    session->kernels = inner->statistics().kernels;
-  for (const runtime::Statistics::Kernel &kernel : session->kernels)
-    session->kernelViews.push_back({kernel.name.c_str(), kernel.entry.count, kernel.entry.busyNs});
+  list(*session, [&](const runtime::Session &inner) {
+    session->kernels = inner.statistics().kernels;
+    for (const runtime::Statistics::Kernel &kernel : session->kernels)
+      session->kernelViews.push_back(
+          {kernel.name.c_str(), kernel.entry.count, kernel.entry.busyNs});
+  });
   *out_kernels = session->kernelViews.data();
   *out_count = session->kernelViews.size();
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "api/c/Program.h"
+#include "runtime/core/Status.h"
 
 namespace penstock::api {
 
@@ -16,3 +17,10 @@ struct pst_text {
   std::string data;
   penstock::api::Messages messages;
 };
+
+namespace penstock::api {
+
+/// Stores the message; returns the status of the error.
+pst_status failWith(pst_text &text, const runtime::Error &why);
+
+} // namespace penstock::api

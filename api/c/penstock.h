@@ -30,7 +30,9 @@
  * - A text or an array that is NULL where nothing is said about NULL is an error, as is a
  *   number that an enumeration has not got. Handles and `out_...` are never NULL.
  * - No function throws, prints, or changes the process's floating-point mode,
- *   signal handlers or locale.
+ *   signal handlers or locale. All compute in the default mode, whatever the caller's is; it is
+ *   also that of functions of the caller's that they call. Where memory ends is an error; the
+ *   handle of its message is NULL only where there is none for that either.
  */
 #pragma once
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -11,9 +12,16 @@ namespace penstock::runtime {
 
 void parallelFor(size_t count, int threads, const std::function<void(size_t)> &work) {
   std::atomic<size_t> next{0};
+  std::once_flag once;
+  std::exception_ptr thrown;
   auto run = [&] {
-    for (size_t i; (i = next.fetch_add(1)) < count;)
-      work(i);
+    try {
+      for (size_t i; (i = next.fetch_add(1)) < count;)
+        work(i);
+    } catch (...) {
+      std::call_once(once, [&] { thrown = std::current_exception(); });
+      next = count;
+    }
   };
   std::vector<std::thread> others;
   for (size_t i = 1; i < std::min(count, size_t(std::max(threads, 1))); ++i) {
@@ -26,6 +34,8 @@ void parallelFor(size_t count, int threads, const std::function<void(size_t)> &w
   run();
   for (std::thread &thread : others)
     thread.join();
+  if (thrown)
+    std::rethrow_exception(thrown);
 }
 
 } // namespace penstock::runtime

@@ -12,8 +12,8 @@ namespace penstock::runtime {
 constexpr int readingThreads = 16;
 
 /// Calls `work(0)` ... `work(count - 1)`, each once, on up to `threads` threads
-/// that exist for this call only; returns when all have ended. `work` must not
-/// throw.
+/// that exist for this call only; returns when all have ended. Of what `work` throws, the first is
+/// thrown here, and what had not begun is not done.
 void parallelFor(size_t count, int threads, const std::function<void(size_t)> &work);
 
 } // namespace penstock::runtime

@@ -83,21 +83,10 @@ void Workers::run(int worker) {
   }
 }
 
-#if defined(__x86_64__)
-static constexpr uint64_t defaultMode = 0x1F80; // all exceptions masked
-static uint64_t floatMode() { return _mm_getcsr(); }
-static void setFloatMode(uint64_t mode) { _mm_setcsr(static_cast<unsigned>(mode)); }
-#elif defined(__aarch64__)
-static constexpr uint64_t defaultMode = 0;
-static uint64_t floatMode() {
-  uint64_t mode;
-  asm volatile("mrs %0, fpcr" : "=r"(mode));
-  return mode;
+FloatMode::FloatMode() : saved() {
+  std::fegetenv(&saved);
+  std::fesetenv(FE_DFL_ENV); // clears what flushes subnormals, too
 }
-static void setFloatMode(uint64_t mode) { asm volatile("msr fpcr, %0" : : "r"(mode)); }
-#endif
-
-FloatMode::FloatMode() : saved(floatMode()) { setFloatMode(defaultMode); }
-FloatMode::~FloatMode() { setFloatMode(saved); }
+FloatMode::~FloatMode() { std::fesetenv(&saved); }
 
 } // namespace penstock::runtime

@@ -5,6 +5,7 @@
 
 #include "runtime/core/Status.h"
 
+#include <cfenv>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -56,7 +57,8 @@ private:
   std::vector<std::thread> threads;
 };
 
-/// The default floating-point mode for as long as it lives, on this thread.
+/// The default floating-point mode for as long as it lives, on this thread, which then has its own
+/// mode and flags again. Of x86's both units: the C library rounds text by the older one's.
 class FloatMode {
 public:
   FloatMode();
@@ -65,7 +67,7 @@ public:
   FloatMode &operator=(const FloatMode &) = delete;
 
 private:
-  uint64_t saved;
+  std::fenv_t saved;
 };
 
 } // namespace penstock::runtime

@@ -4,6 +4,7 @@
 #include "runtime/sched/Workers.h"
 
 #include <cfenv>
+#include <cstdlib>
 #include <future>
 #include <gtest/gtest.h>
 
@@ -56,6 +57,28 @@ TEST(FloatMode, isTheDefaultAndThenTheCallersAgain) {
   }
   EXPECT_FALSE(roundsToNearest());
   EXPECT_FALSE(keepsSubnormals());
+}
+
+// What flushes subnormals belongs to one unit of x86, and the C library's rounding of text to the
+// other.
+TEST(FloatMode, isOfTextToo) {
+  StrangeMode strange;
+  EXPECT_NE(std::strtod("0.3", nullptr), 0.3);
+  FloatMode mode;
+  EXPECT_EQ(std::strtod("0.3", nullptr), 0.3);
+}
+
+TEST(FloatMode, leavesTheCallersFlags) {
+  std::feclearexcept(FE_ALL_EXCEPT);
+  std::feraiseexcept(FE_UNDERFLOW);
+  {
+    FloatMode mode;
+    volatile double zero = 0;
+    volatile double infinite = 1 / zero;
+    (void)infinite;
+  }
+  EXPECT_EQ(std::fetestexcept(FE_ALL_EXCEPT & ~FE_INEXACT), FE_UNDERFLOW);
+  std::feclearexcept(FE_ALL_EXCEPT);
 }
 
 TEST(FloatMode, ofWorkersIsNotThatOfWhoStartsThem) {
