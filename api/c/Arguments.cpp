@@ -24,6 +24,12 @@ Status api::checkText(const char *text, const char *name) {
   return text ? Status() : wrong("`" + std::string(name) + "` is NULL");
 }
 
+Status api::checkPath(const char *path, const char *name) {
+  if (Status status = checkText(path, name); !status)
+    return status;
+  return *path ? Status() : wrong("`" + std::string(name) + "` is empty, and no path");
+}
+
 Status api::checkArray(const void *array, size_t count, const char *name) {
   if (array || count == 0)
     return {};

@@ -25,6 +25,8 @@ runtime::Status checkArray(const void *array, size_t count, const char *name);
 runtime::Status checkTexts(const char *const *texts, size_t count, const char *name);
 /// Refuses a name that stands twice, too.
 runtime::Status checkParameters(const pst_parameter *given, size_t count);
+/// Refuses an empty one, too: it would be the current folder, or none.
+runtime::Status checkPath(const char *path, const char *name);
 runtime::Status checkText(const char *text, const char *name);
 runtime::Status checkOptions(const pst_compile_options &given);
 runtime::Status checkOptions(const pst_session_options &given);

@@ -6,7 +6,6 @@
 #include "codegen/cpu/Target.h"
 #include "runtime/core/RealFileSystem.h"
 #include <algorithm>
-#include <filesystem>
 
 using namespace penstock;
 using namespace penstock::api;
@@ -55,12 +54,13 @@ runtime::Status Bundle::write(const std::string &path) const {
       writeProgram(writer, program);
   }
   const std::string bytes = writer.finish(std::string(family) + std::string(format));
-  const std::filesystem::path whole = std::filesystem::absolute(path);
-  auto files = runtime::RealFileSystem::create({{whole.parent_path().string(), true}});
+  const std::string whole = runtime::absolutePath(path);
+  const std::string folder = whole.substr(0, std::max<size_t>(whole.rfind('/'), 1));
+  auto files = runtime::RealFileSystem::create({{folder, true}});
   if (!files)
     return Error{files.error().code, "cannot write " + path + ": " + files.error().message};
   if (auto written = (*files)->writeFileAtomically(
-          whole.string(), {reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()});
+          whole, {reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()});
       !written)
     return written.error(); // which names it
   return {};

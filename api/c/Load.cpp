@@ -50,7 +50,7 @@ static pst_status load(pst_program &program, const char *path, const pst_paramet
                        size_t parameter_count) {
   program.isBundle = true;
   for (const penstock::runtime::Status &status :
-       {checkText(path, "path"), checkParameters(parameters, parameter_count)})
+       {checkPath(path, "path"), checkParameters(parameters, parameter_count)})
     if (!status)
       return failWith(program, status.error().message);
   program.request.fileName = path;

@@ -166,7 +166,7 @@ runtime::Result<Json> pack(const std::string &path, const std::string &out,
 pst_status pst_index(const char *path, const pst_prepare_options *options, pst_text **out_report) {
   return makeText(out_report, [&](pst_text &text) {
     const pst_prepare_options given = readOptions(options);
-    for (const runtime::Status &status : {checkText(path, "path"), checkOptions(given)})
+    for (const runtime::Status &status : {checkPath(path, "path"), checkOptions(given)})
       if (!status)
         return failWith(text, status.error());
     return give(index(runtime::absolutePath(path), given), text);
@@ -178,7 +178,7 @@ pst_status pst_pack(const char *path, const char *out, const pst_prepare_options
   return makeText(out_report, [&](pst_text &text) {
     const pst_prepare_options given = readOptions(options);
     for (const runtime::Status &status :
-         {checkText(path, "path"), checkText(out, "out"), checkOptions(given)})
+         {checkPath(path, "path"), checkPath(out, "out"), checkOptions(given)})
       if (!status)
         return failWith(text, status.error());
     return give(pack(runtime::absolutePath(path), runtime::absolutePath(out), given), text);

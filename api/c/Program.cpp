@@ -213,7 +213,7 @@ static pst_status compileBundle(pst_program &program, const char *text, size_t l
   const pst_compile_options given = optionsOf(options);
   for (const runtime::Status &status :
        {checkArray(text, length, "text"), checkOptions(given),
-        checkTexts(targets, target_count, "targets"), checkText(path, "path")})
+        checkTexts(targets, target_count, "targets"), checkPath(path, "path")})
     if (!status)
       return failWith(program, status.error().message);
   program.request = readRequest(text, length, file_name, given);

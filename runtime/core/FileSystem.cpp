@@ -50,7 +50,11 @@ std::string absolutePath(std::string_view path) {
   if (path.starts_with('/'))
     return normalizePath(path, {});
   char current[PATH_MAX];
-  return normalizePath(path, ::getcwd(current, sizeof current) ? current : "/");
+  if (::getcwd(current, sizeof current))
+    return normalizePath(path, current);
+  // A folder that was deleted has no path, and holds nothing; the system knows it by this one.
+  const std::string below = normalizePath(path, "/");
+  return "/proc/self/cwd" + (below == "/" ? "" : below);
 }
 
 bool liesWithin(std::string_view path, std::string_view root) {

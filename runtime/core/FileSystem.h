@@ -129,7 +129,8 @@ public:
 /// `currentFolder`. Works on the text alone.
 std::string normalizePath(std::string_view path, std::string_view currentFolder);
 
-/// Normalizes `path`, from the process's current folder.
+/// Normalizes `path`, from the process's current folder. Where that has no path any more, the
+/// result names a file in it, which is not there and cannot be made.
 std::string absolutePath(std::string_view path);
 
 /// True where `path` is `root` or lies below it; both normalized.

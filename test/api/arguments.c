@@ -98,6 +98,9 @@ static void test_programs(void) {
   expect(compiles(COMPILE, NULL, 5, &options, NULL, 0, NULL), "`text` is NULL");
   expect(compiles(BUNDLE, NULL, 5, &options, NULL, 0, "/nowhere/a.pstk"), "`text` is NULL");
   expect(compiles(BUNDLE, text, strlen(text), &options, NULL, 0, NULL), "`path` is NULL");
+  expect(compiles(BUNDLE, text, strlen(text), &options, NULL, 0, ""),
+         "`path` is empty, and no path");
+  expect(compiles(LOAD, NULL, 0, &options, NULL, 0, ""), "`path` is empty, and no path");
   expect(compiles(BUNDLE, text, strlen(text), &options, NULL, 1, "/nowhere/a.pstk"),
          "`targets` is NULL, and there are 1 of them");
   expect(compiles(BUNDLE, text, strlen(text), &options, none, 1, "/nowhere/a.pstk"),
@@ -138,6 +141,9 @@ static void test_prepared(void) {
   } wrong[] = {{0, NULL, NULL, NULL, 0, "`path` is NULL"},
                {1, NULL, "out", NULL, 0, "`path` is NULL"},
                {1, "/nowhere", NULL, NULL, 0, "`out` is NULL"},
+               {0, "", NULL, NULL, 0, "`path` is empty, and no path"},
+               {1, "", "out", NULL, 0, "`path` is empty, and no path"},
+               {1, "/nowhere", "", NULL, 0, "`out` is empty, and no path"},
                {0, "/nowhere", NULL, NULL, 1, "`allowed_folders` is NULL"},
                {1, "/nowhere", "out", none, 1, "`allowed_folders[0]` is NULL"},
                {0, "/nowhere", "out", empty, 1, "`allowed_folders[0]` is empty"}};

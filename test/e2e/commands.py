@@ -59,6 +59,35 @@ class Commands(ToolTest):
         done = self.run_tool("check", "nowhere.pipe", expect=1)
         self.assertIn("cannot read nowhere.pipe", done.stderr)
 
+    def test_a_working_folder_that_is_gone(self):
+        """Relative paths name nothing, and above all not what has the name from the root on."""
+        rows, folder = self.rows(), os.path.join(self.folder, "gone")
+        bundle = os.path.join(self.folder, "rows.pstk")
+        self.run_tool("compile", rows, "-o", bundle)
+        make_folder(self.data, per_class=1)
+        images = os.path.join(self.folder, "images.pipe")
+        with open(images, "w", encoding="utf-8") as file:
+            file.write("pipe 1\nuse vision\npipeline p(root: path) {\n  for row in image_folder(root)\n"
+                       "  batch 1 per rank last keep { output y: i64[n] = row.label }\n}\n")
+        below = self.data.lstrip("/")  # from / on, there it is
+        for arguments, said in [
+                (["compile", rows, "-o", "new.pstk"], "cannot write new.pstk: cannot open folder /proc/self/cwd: No such file or directory"),
+                (["compile", rows, "-o", f"{below}/new.pstk"], "cannot open folder .*: No such file or directory"),
+                (["run", images, "--set", f"root={below}"], "cannot open .*: No such file or directory"),
+                (["run", images, "--set", f"root=../../../../..{self.data}"], "cannot open .*: No such file or directory"),
+                (["run", images, "--set", "root=."], "cannot open folder \\.: No such file or directory"),
+                (["index", below], "No such file or directory"),
+                (["index", self.data, "--out", f"{below}/x"], "No such file or directory"),
+                (["pack", below, bundle + "d"], "is not a folder"),
+                (["pack", self.data, "packed"], "cannot make folder .*: No such file or directory")]:
+            with self.subTest(arguments=arguments):
+                os.mkdir(folder)
+                done = subprocess.run(["bash", "-c", 'cd "$0" && rmdir "$0" && exec "$@"', folder, *self.command(*arguments)],
+                                      capture_output=True, text=True, timeout=300, env=self.environment())
+                self.assertEqual(done.returncode, 1, done)
+                self.assertRegex(done.stderr, f"^penstock: error: .*{said}")
+        self.assertFalse(os.path.exists("/packed"))
+
     def test_usage_errors_have_their_own_code(self):
         self.run_tool("run", expect=2)
         unknown = self.run_tool("unheard-of", expect=2)
@@ -137,6 +166,12 @@ class Commands(ToolTest):
         endless = self.run_command(["bash", "-c", '"$0" check <(cat /dev/zero)', self.tool], expect=1)
         self.assertRegex(endless.stderr, r"error: cannot read /dev/fd/\d+: it has more than 64 MiB\n")
         self.assertRegex(self.run_tool("check", self.folder, expect=1).stderr, "error: cannot read .*: Is a directory\n")
+
+    def test_a_link_in_a_circle_is_no_file_of_a_folder(self):
+        loop = os.path.join(self.folder, "pipes", "a.pipe")
+        os.mkdir(os.path.dirname(loop))
+        os.symlink("a.pipe", loop)
+        self.run_tool("fmt", "--check", os.path.dirname(loop))
 
     def test_a_pipe_is_written_to_and_stays(self):
         pipe = os.path.join(self.folder, "pipe")

@@ -50,10 +50,11 @@ static int writeBundle(const CompileState &state) {
   if (!program)
     return exitError;
   const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
+  std::error_code gone; // then it has no bytes
+  const uintmax_t bytes = std::filesystem::file_size(state.output, gone);
   std::printf("%s: %s, %ju KiB, in %.0f ms; `penstock-run %s` runs it\n", state.output.c_str(),
-              pst_program_name(program.get()),
-              static_cast<uintmax_t>(std::filesystem::file_size(state.output) + 1023) / 1024,
-              time.count(), state.output.c_str());
+              pst_program_name(program.get()), (gone ? 0 : bytes + 1023) / 1024, time.count(),
+              state.output.c_str());
   return exitOk;
 }
 

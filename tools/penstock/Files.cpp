@@ -141,9 +141,16 @@ std::vector<std::string> penstock::cli::pipeFilesAt(const std::string &path) {
   if (!fs::is_directory(path, failed))
     return {path};
   std::vector<std::string> files;
-  for (const auto &entry : fs::recursive_directory_iterator(path, failed))
-    if (entry.path().extension() == ".pipe" && entry.is_regular_file())
-      files.push_back(entry.path().string());
+  std::string last = path;
+  for (fs::recursive_directory_iterator entry(path, failed), end; !failed && entry != end;) {
+    std::error_code unknown;
+    last = entry->path().string();
+    if (entry->path().extension() == ".pipe" && entry->is_regular_file(unknown))
+      files.push_back(last);
+    entry.increment(failed);
+  }
+  if (failed) // reading it says why
+    files.push_back(last);
   std::sort(files.begin(), files.end());
   return files;
 }

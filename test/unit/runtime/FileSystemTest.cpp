@@ -36,6 +36,26 @@ TEST(NormalizePath, WorksOnTheText) {
   EXPECT_EQ(normalizePath("/..a/b..", "/x"), "/..a/b..");
 }
 
+// From / on, the same name may be somebody else's file.
+TEST(AbsolutePath, LeadsNowhereFromAFolderThatIsGone) {
+  EXPECT_EXIT(
+      {
+        TempFolder temp;
+        std::filesystem::current_path(temp.path());
+        std::filesystem::remove(temp.path());
+        for (const char *name : {"", "a", "../../../tmp"}) {
+          const std::string path = absolutePath(name);
+          std::filesystem::path made(path);
+          std::error_code why;
+          if (!path.starts_with("/proc/self/cwd") ||
+              std::filesystem::create_directories(made / "b", why) || !why)
+            std::_Exit(1);
+        }
+        std::_Exit(absolutePath("/a/../b") == "/b" ? 0 : 2);
+      },
+      testing::ExitedWithCode(0), "");
+}
+
 TEST(LiesWithin, NeedsAWholeComponent) {
   EXPECT_TRUE(liesWithin("/a/b", "/a"));
   EXPECT_TRUE(liesWithin("/a", "/a"));
