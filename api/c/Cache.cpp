@@ -16,7 +16,7 @@
 using namespace penstock;
 using namespace penstock::api;
 
-static constexpr std::string_view magic = "PSTKC008";
+static constexpr std::string_view magic = "PSTKC009";
 static constexpr uint64_t mostEntryBytes = uint64_t(1) << 30;
 
 //===--- keys ---------------------------------------------------------------===//
@@ -131,6 +131,8 @@ std::optional<Compiled> Cache::find() const {
   const std::string key = keyWith(parameters), path = pathOf(key, ".program");
   Reader entry = entryAt(*files, path, key);
   Compiled compiled = readProgram(entry);
+  compiled.messages.text = entry.text();
+  compiled.messages.json = entry.text();
   if (!entry.good)
     return std::nullopt;
   runtime::noteUse(*files, pathOf(textKey, ".parameters"));
@@ -151,6 +153,8 @@ void Cache::store(const Compiled &compiled) const {
   const std::string key = keyWith(compiled.parameters);
   Writer entry = entryOf(key);
   writeProgram(entry, compiled);
+  entry.text(compiled.messages.text);
+  entry.text(compiled.messages.json);
   write(pathOf(key, ".program"), entry.finish(magic));
   runtime::limitCache(*files, runtime::CacheFolder::ofUser(folder));
 }

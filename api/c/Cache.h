@@ -13,7 +13,7 @@ namespace penstock::api {
 /// which ones are static is known after import only:
 ///
 /// * by text, modules, compiler, target and options: the list of parameters;
-/// * by the same and the values of the static ones: plan and code.
+/// * by the same and the values of the static ones: plan, code and warnings.
 ///
 /// Import with equal values of the static parameters takes equal decisions, so
 /// the second key is complete. Entries are code: the folder must belong to

@@ -154,8 +154,10 @@ static std::optional<Compiled> compileOne(pst_program &program, const std::strin
   const Cache cache(cacheFolder, program.request, target);
   std::optional<Compiled> compiled = cache.find();
   fromCache = compiled && isGood(*compiled);
-  if (fromCache)
+  if (fromCache) {
+    program.messages = compiled->messages;
     return compiled;
+  }
   compiled.reset();
   const bool started = withDriver(program, [&](Compilation &driver) {
     if (driver.load() && driver.advance(Stage::llvm))
@@ -163,6 +165,7 @@ static std::optional<Compiled> compileOne(pst_program &program, const std::strin
   });
   if (!started || !compiled)
     return std::nullopt;
+  compiled->messages = program.messages;
   cache.store(*compiled);
   return compiled;
 }

@@ -43,6 +43,12 @@ struct GpuPlaces {
   std::string stage, output;
 };
 
+/// Messages of a compilation.
+struct Messages {
+  std::string text;
+  std::string json = "[]";
+};
+
 /// The result of a compilation, as the cache stores it: data and code, without LLVM's types.
 struct Compiled {
   std::string name;
@@ -52,12 +58,7 @@ struct Compiled {
   GpuPlaces gpuPlaces;
   std::vector<runtime::DeviceImage> device; ///< code for GPUs; empty: there are no kernels for one
   std::string transfer;                     ///< the level at which values cross to one
-};
-
-/// Messages of a compilation.
-struct Messages {
-  std::string text;
-  std::string json = "[]";
+  Messages messages;                        ///< warnings; not in a bundle
 };
 
 } // namespace penstock::api

@@ -292,6 +292,17 @@ pipeline test() {
                     file.write(b"\xff" * 64)
         self.assertNotIn("cache", self.run_tool("compile", IMAGENET, "--set", "size=40").stdout)
 
+    def test_warnings_come_from_the_cache_too(self):
+        path = os.path.join(self.folder, "warned.pipe")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("pipe 1\npipeline warned() {\n  for row in synthetic(9, label = 0 .. 3)\n"
+                       "  batch 4 per rank last keep {\n    output y: f32[n] = row.label / 2\n  }\n}\n")
+        done = [self.run_tool("run", path) for _ in range(3)]
+        self.assertIn("warned.pipe:5:34: warning: `/` of whole numbers", done[0].stderr)
+        self.assertEqual({run.stderr for run in done}, {done[0].stderr})
+        bundle = [self.run_tool("compile", path, "-o", os.path.join(self.folder, "warned.pstk")) for _ in range(2)]
+        self.assertEqual({run.stderr for run in bundle}, {done[0].stderr})
+
     def test_what_was_not_used_for_long_leaves_the_cache(self):
         self.shared_cache = self.folder
         folder = os.path.join(self.folder, "penstock")
