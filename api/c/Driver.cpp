@@ -18,6 +18,7 @@
 #include "compiler/Pipelines/Failures.h"
 #include "compiler/Pipelines/Pipelines.h"
 #include "compiler/Transforms/Passes.h"
+#include "dsl/AST/Numbers.h"
 #include "dsl/AST/Printer.h"
 #include "dsl/Diagnostics/Render.h"
 #include "dsl/Sema/Check.h"
@@ -177,7 +178,51 @@ bool Driver::load() {
   readName();
   if (*stage <= Stage::schedule)
     readParameters();
-  return true;
+  return checkParameters();
+}
+
+/// True if `text` spells a value of a parameter's type.
+static bool isValue(const std::string &type, const std::string &text) {
+  return type == "text" || (type == "bool" ? text == "true" || text == "false"
+                                           : dsl::parseNumber(type, text).has_value());
+}
+
+/// A parameter's type as a user would write it; a path is a text here: sessions take both alike.
+static std::string typeOf(mlir::Type type) {
+  if (type.isInteger(1))
+    return "bool";
+  if (type.isInteger(64))
+    return "int";
+  if (auto integer = llvm::dyn_cast<mlir::IntegerType>(type))
+    return (integer.isUnsigned() ? "u" : "i") + std::to_string(integer.getWidth());
+  std::string name;
+  if (llvm::isa<mlir::FloatType>(type))
+    llvm::raw_string_ostream(name) << type;
+  return name.empty() ? "text" : name;
+}
+
+/// Of a module that was read back: whether the values that were given are for its parameters.
+bool Driver::checkParameters() {
+  for (const auto &[name, value] : request.parameters) {
+    std::string names;
+    const Parameter *known = nullptr;
+    for (const Parameter &parameter : parameterList) {
+      names += (names.empty() ? "it has `" : ", `") + parameter.name + "`";
+      if (parameter.name == name)
+        known = &parameter;
+    }
+    if (!known)
+      diagnostics
+          .error({},
+                 "stage `" + request.from + "` of this pipeline has no parameter `" + name + "`")
+          .hint((names.empty() ? "it has none" : names) + "; those that are static, or that " +
+                "nothing reads, are no more");
+    else if (!isValue(known->type, value))
+      diagnostics
+          .error({}, "the value `" + value + "` given for `" + name + "` is no " + known->type)
+          .hint(dsl::describeValues(known->type));
+  }
+  return !diagnostics.hasErrors();
 }
 
 /// Reads the run-time parameters of a module that was read back: static ones are numbers in it.
@@ -185,11 +230,7 @@ void Driver::readParameters() {
   module->walk([&](pipe::ParamOp op) {
     Parameter &parameter = parameterList.emplace_back();
     parameter.name = op.getName().str();
-    const mlir::Type type = op.getType();
-    parameter.type = type.isInteger(64)  ? "int"
-                     : type.isInteger(1) ? "bool"
-                     : type.isF64()      ? "f64"
-                                         : "text"; // or a path: sessions take both alike
+    parameter.type = typeOf(op.getType());
     parameter.doc = op.getDoc().value_or("").str();
     if (auto value = op.getDefaultValue())
       parameter.defaultValue = textOf(*value);

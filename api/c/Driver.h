@@ -50,6 +50,7 @@ private:
   std::optional<std::string> chooseTransfer();
   void readName();
   void readParameters();
+  bool checkParameters();
   bool runTo(Stage stage);
   /// Runs passes. False after errors, of which at least one is reported.
   bool run(mlir::PassManager &passes, Stage stage);

@@ -42,6 +42,39 @@ class Stages(ToolTest):
         for earlier in "ast", "pipe", "pipe-opt":
             self.refused("kernels", self.stage("kernels"), f"stage `{earlier}` comes before stage `kernels`, at which the program was read back", to=earlier)
 
+    def test_parameters_have_their_types(self):
+        types = ["u8", "i8", "u16", "i16", "i32", "int", "f16", "bf16", "f32", "f64", "bool"]
+        text = os.path.join(self.folder, "typed.pipe")
+        with open(text, "w") as file:
+            file.write("pipe 1\npipeline typed(" + ", ".join(f"p_{t}: {t} = {'true' if t == 'bool' else 1}" for t in types)
+                       + ") {\n  for row in synthetic(4, label = i64)\n  batch 2 per rank last keep {\n"
+                       + "".join(f"    output o_{t}: {'i64' if t == 'int' else t}[n] = p_{t}\n" for t in types)
+                       + "    output label: i64[n] = row.label\n  }\n}\n")
+        given = [word for t in types for word in ("--set", f"p_{t}={'false' if t == 'bool' else 2}")]
+
+        def run(*arguments):
+            return self.run_tool("run", *arguments, *given, "--hashes", "-").stdout.splitlines()[:4]
+
+        wanted = run(text)
+        for stage in ("pipe", "pipe-opt", "kernels", "schedule"):
+            path = os.path.join(self.folder, f"{stage}.mlir")
+            with open(path, "w") as file:
+                file.write(self.run_tool("compile", text, "--no-cache", "--emit", stage).stdout)
+            found = self.run_json("check", path, "--from", stage)["parameters"]
+            self.assertEqual([parameter["type"] for parameter in found], types)
+            self.assertEqual(run(path, "--from", stage), wanted)
+            for name, value, said in (
+                    ("p_u8", "300", "the value `300` given for `p_u8` is no u8\nhint: a whole number from 0 to 255\n"),
+                    ("p_bool", "2", "the value `2` given for `p_bool` is no bool\nhint: `true` or `false`\n"),
+                    ("size", "3", f"stage `{stage}` of this pipeline has no parameter `size`\nhint: it has `p_u8`, `p_i8`, `p_u16`, ")):
+                done = self.run_tool("run", path, "--from", stage, "--set", f"{name}={value}", expect=1)
+                self.assertIn("error: " + said, done.stderr)
+        path = os.path.join(self.folder, "loops.mlir")
+        with open(path, "w") as file:
+            file.write(self.run_tool("compile", text, "--no-cache", "--emit", "loops").stdout)
+        done = self.run_tool("compile", path, "--from", "loops", "--set", "p_u8=3", "--emit", "asm", expect=1)
+        self.assertIn("error: stage `loops` of this pipeline has no parameter `p_u8`\nhint: it has none; ", done.stderr)
+
     def changed(self, text, old, new):
         self.assertIn(old, text)
         return text.replace(old, new, 1)
