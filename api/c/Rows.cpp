@@ -65,11 +65,9 @@ runtime::Status Table::readRow(int64_t number, runtime::ExternalRow &out) const 
   for (const Column &column : columns)
     setMemory(row, column, number);
   const int result = read ? read(context, number, &row) : 0;
-  if (result && row.error.empty())
-    row.error = "the caller's function returned " + std::to_string(result);
-  if (row.error.empty())
-    return {};
-  return runtime::Error{runtime::Code::InvalidArgument, row.error};
+  if (result && row.error.message.empty())
+    row.error.message = "the caller's function returned " + std::to_string(result);
+  return row.error.message.empty() ? runtime::Status() : row.error;
 }
 
 runtime::Result<runtime::ExternalTable> api::externalTable(const pst_external_table &given,
@@ -142,7 +140,8 @@ template <typename Set> static pst_status set(pst_row *row, const char *column, 
     return PST_ERROR;
   }
   const auto fail = [&](const runtime::Error &why) {
-    pst_row_fail(row, why.message.c_str());
+    if (row->error.message.empty())
+      row->error = why;
     return PST_ERROR;
   };
   return catching(
@@ -222,6 +221,6 @@ pst_status pst_row_list(pst_row *row, const char *column, pst_dtype dtype, int32
 void pst_row_name(pst_row *row, const char *name) { row->row.name = name ? name : ""; }
 
 void pst_row_fail(pst_row *row, const char *message) {
-  if (row->error.empty())
-    row->error = message && *message ? message : "the caller gave no reason";
+  if (row->error.message.empty())
+    row->error.message = message && *message ? message : "the caller gave no reason";
 }

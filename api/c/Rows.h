@@ -17,5 +17,5 @@ runtime::Result<runtime::ExternalTable> externalTable(const pst_external_table &
 
 struct pst_row {
   penstock::runtime::ExternalRow &row;
-  std::string error = {}; ///< the first
+  penstock::runtime::Error error = {}; ///< the first; no message: none
 };

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <new>
 #include <sys/mman.h>
 
 namespace penstock::runtime {
@@ -66,8 +67,12 @@ void keepReserve() {
 Error noMemory(std::string_view purpose) {
   if (void *bytes = reserve.exchange(nullptr))
     munmap(bytes, reserveBytes);
-  return {Code::Exhausted, "no memory " + std::string(purpose) +
-                               ": `ulimit -v`, a cgroup or the machine gives no more"};
+  try {
+    return {Code::Exhausted, "no memory " + std::string(purpose) +
+                                 ": `ulimit -v`, a cgroup or the machine gives no more"};
+  } catch (const std::bad_alloc &) { // the reserve is gone; a short text needs no memory
+    return {Code::Exhausted, "no memory"};
+  }
 }
 
 } // namespace penstock::runtime

@@ -43,6 +43,16 @@ static const char *const large_text = "pipe 1\n"
                                       "  }\n"
                                       "}\n";
 
+static const char *const rows_text =
+    "pipe 1\n"
+    "pipeline rows() {\n"
+    "  for row in external_source(long = i64[k = 0 ..= 125000000])\n"
+    "    order sequential\n"
+    "  batch 1 per rank last keep {\n"
+    "    output total: i64[n] = sum(row.long over [k])\n"
+    "  }\n"
+    "}\n";
+
 typedef enum mode { USUAL, UPWARD, FLUSHING, TRAPPING, MODES } mode;
 
 static void set_mode(mode wanted) {
@@ -133,40 +143,94 @@ static void test_modes(int compiles) {
 #define SANITIZED 0
 #endif
 
-/* 64 MiB more than there are now, which no sanitizer could do with. */
-static void test_memory(const pst_program *program) {
-  struct rlimit before, limit;
+/* Leaves the process 64 MiB more than it has now; 0 where that cannot be known. No sanitizer could
+ * do with it. */
+static int limit_memory(struct rlimit *before) {
+  struct rlimit limit;
   long pages = 0;
-  pst_session *session = NULL;
   FILE *file = fopen("/proc/self/statm", "r");
   if (SANITIZED || !file || fscanf(file, "%ld", &pages) != 1)
     pages = 0;
   if (file)
     fclose(file);
-  if (!pages)
-    return;
-  getrlimit(RLIMIT_AS, &before);
-  limit = before;
+  getrlimit(RLIMIT_AS, before);
+  limit = *before;
   limit.rlim_cur = (rlim_t)(pages * sysconf(_SC_PAGESIZE)) + (64u << 20);
-  EXPECT(setrlimit(RLIMIT_AS, &limit) == 0);
+  return pages && setrlimit(RLIMIT_AS, &limit) == 0;
+}
+
+static const char *const no_more = ": `ulimit -v`, a cgroup or the machine gives no more";
+
+static void test_memory(const pst_program *program) {
+  struct rlimit before;
+  pst_session *session = NULL;
+  if (!limit_memory(&before))
+    return;
   EXPECT(pst_session_open(program, NULL, &session) == PST_ERROR);
   setrlimit(RLIMIT_AS, &before);
-  EXPECT(strcmp(pst_session_error(session),
-                "no memory for what was asked for: `ulimit -v`, a cgroup or the machine gives no "
-                "more") == 0);
+  EXPECT(strncmp(pst_session_error(session), "no memory for what was asked for", 32) == 0);
+  EXPECT(strstr(pst_session_error(session), no_more) != NULL);
+  pst_session_close(session);
+}
+
+/* Row 2 has 1 GB, all of one number; the others have none. */
+static int give_row(void *context, int64_t number, pst_row *row) {
+  static const int64_t value = 7, stride = 0;
+  const int64_t extent = number == 2 ? 125000000 : 0;
+  (void)context;
+  return pst_row_array(row, "long", PST_I64, 1, &extent, &stride, &value) == PST_OK ? 0 : 1;
+}
+
+/* No row is to blame, and none is taken in its place. */
+static void test_memory_of_rows(const pst_program *program) {
+  struct rlimit before;
+  const double all = 1;
+  pst_session_options options = PST_SESSION_OPTIONS_INIT;
+  pst_external_table table;
+  pst_session *session = NULL;
+  pst_batch *batch = NULL;
+  pst_status status = PST_OK;
+  const pst_bad_sample *bad = NULL;
+  size_t count = 9;
+  int i;
+  memset(&table, 0, sizeof table);
+  table.length = 4;
+  table.read = give_row;
+  options.tables = &table;
+  options.table_count = 1;
+  options.threads = 1;
+  options.prefetch = 1;
+  options.on_error = &all;
+  EXPECT(pst_session_open(program, &options, &session) == PST_OK);
+  if (limit_memory(&before)) {
+    for (i = 0; i < 4 && status == PST_OK; ++i) {
+      status = pst_session_next(session, &batch);
+      pst_batch_release(batch);
+    }
+    setrlimit(RLIMIT_AS, &before);
+    EXPECT(status == PST_ERROR);
+    EXPECT(strstr(pst_session_error(session), "no memory for i64[125000000]") != NULL);
+    EXPECT(strstr(pst_session_error(session), no_more) != NULL);
+    pst_session_bad_samples(session, &bad, &count);
+    EXPECT(count == 0);
+  }
   pst_session_close(session);
 }
 
 int main(int argc, char **argv) {
-  pst_program *large;
+  pst_program *large, *rows;
   if (argc != 3)
     return 2;
   cache_folder = argv[2];
   pst_program_release(compile_text(text, "numbers.pipe"));
   large = compile_text(large_text, "large.pipe");
-  if (strcmp(argv[1], "run") == 0)
+  rows = compile_text(rows_text, "rows.pipe");
+  if (strcmp(argv[1], "run") == 0) {
     test_memory(large);
+    test_memory_of_rows(rows);
+  }
   pst_program_release(large);
+  pst_program_release(rows);
   test_modes(strcmp(argv[1], "fill") == 0);
   return finish();
 }
