@@ -16,6 +16,8 @@ struct Bundle {
     std::string target; ///< "x86-64-v3"
     std::vector<Compiled> programs;
   };
+  /// Defaults of their parameters are what runs where nobody gives another value: of a static one
+  /// what was compiled in.
   std::vector<Level> levels;
   std::vector<std::pair<std::string, std::string>>
       settings; ///< of parameters, when it was compiled

@@ -133,6 +133,9 @@ std::optional<Compiled> Cache::find() const {
   Compiled compiled = readProgram(entry);
   compiled.messages.text = entry.text();
   compiled.messages.json = entry.text();
+  for (Parameter &parameter : compiled.parameters)
+    if (std::string value = entry.text(); !value.empty())
+      parameter.value = std::move(value);
   if (!entry.good)
     return std::nullopt;
   runtime::noteUse(*files, pathOf(textKey, ".parameters"));
@@ -155,6 +158,8 @@ void Cache::store(const Compiled &compiled) const {
   writeProgram(entry, compiled);
   entry.text(compiled.messages.text);
   entry.text(compiled.messages.json);
+  for (const Parameter &parameter : compiled.parameters)
+    entry.text(parameter.value.value_or(""));
   write(pathOf(key, ".program"), entry.finish(magic));
   runtime::limitCache(*files, runtime::CacheFolder::ofUser(folder));
 }

@@ -273,7 +273,8 @@ bool Driver::loadText() {
   importer::ImportResult result =
       importer::importProgram(context, *program, sources, options, diagnostics);
   for (importer::ParameterInfo &info : result.parameters)
-    parameterList.push_back({info.name, info.type, info.doc, info.isStatic, info.defaultText});
+    parameterList.push_back(
+        {info.name, info.type, info.doc, info.isStatic, info.defaultText, info.value});
   module = std::move(result.module);
   reached = Stage::pipe;
   if (!module || diagnostics.hasErrors())

@@ -4,6 +4,7 @@
 #include "api/c/Arguments.h"
 #include "api/c/Bundle.h"
 #include "api/c/Entry.h"
+#include "api/c/Values.h"
 #include <algorithm>
 
 using namespace penstock::api;
@@ -11,12 +12,6 @@ using namespace penstock::api;
 /// Returns the value of a parameter: of a static one for good, else unless a session gives another.
 static std::optional<std::string> settle(pst_program &program, const Bundle &bundle,
                                          const pst_parameter *given, size_t count) {
-  auto settingOf = [&](const std::string &name) -> const std::string * {
-    for (const auto &[set, value] : bundle.settings)
-      if (set == name)
-        return &value;
-    return nullptr;
-  };
   for (const auto &[name, value] : bundle.settings)
     program.request.parameters.emplace_back(name, value);
   for (size_t i = 0; i < count; ++i) {
@@ -32,9 +27,8 @@ static std::optional<std::string> settle(pst_program &program, const Bundle &bun
              (names.empty() ? "this pipeline has none" : "those of this pipeline are " + names);
     }
     if (known->isStatic) {
-      const std::string *set = settingOf(name);
-      const std::string compiled = set ? *set : known->defaultValue.value_or("");
-      if (value != compiled)
+      const std::string compiled = known->defaultValue.value_or("");
+      if (!isSameValue(known->type, value, compiled))
         return "`" + name + "` was " + compiled +
                " when this was compiled, and is static: for another value, compile it again";
       continue;

@@ -231,6 +231,15 @@ static pst_status compileBundle(pst_program &program, const char *text, size_t l
     target_count = std::size(portable);
   }
   Bundle bundle;
+  auto settle = [&](Compiled &compiled) {
+    for (Parameter &parameter : compiled.parameters) {
+      if (parameter.value)
+        parameter.defaultValue = parameter.value;
+      for (const auto &[name, value] : program.request.parameters)
+        if (name == parameter.name)
+          parameter.defaultValue = value;
+    }
+  };
   for (size_t i = 0; i < target_count; ++i) {
     auto target = codegen::Target::named(targets[i]);
     if (!target || !*targets[i]) // which names this machine elsewhere
@@ -244,6 +253,7 @@ static pst_status compileBundle(pst_program &program, const char *text, size_t l
                                 [](const Compiled &) { return true; });
     if (!levels)
       return PST_ERROR;
+    std::for_each(levels->begin(), levels->end(), settle);
     bundle.levels.push_back({name, std::move(*levels)});
   }
   const Compiled &first = bundle.levels.front().programs.front();

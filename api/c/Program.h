@@ -35,6 +35,8 @@ struct Parameter {
   std::string name, type, doc;
   bool isStatic = false;
   std::optional<std::string> defaultValue;
+  /// What a static one was compiled with, where that is not in the request; only in a Compiled.
+  std::optional<std::string> value = std::nullopt;
 };
 
 /// The first stage and the first output that stand `on gpu`, with their places, for messages;

@@ -3,6 +3,7 @@
 // Text of parameters, folders, files.
 #include "api/c/Values.h"
 #include "dsl/AST/Numbers.h"
+#include "runtime/abi/scalar.h"
 #include "runtime/sched/OpenSource.h"
 #include <algorithm>
 #include <cstdlib>
@@ -34,6 +35,38 @@ runtime::Result<Value> api::parseValue(const std::string &text, plan::DType type
   if (type == plan::DType::f64)
     return Value(number->value);
   return number->whole ? runtime::Result<Value>(Value(*number->whole)) : wrong;
+}
+
+/// A number as its type holds it.
+static double held(const std::string &type, double value) {
+  return type == "f32"    ? double(float(value))
+         : type == "f16"  ? scalar::fromHalf(scalar::toHalf(value))
+         : type == "bf16" ? scalar::fromBfloat(scalar::toBfloat(value))
+                          : value;
+}
+
+/// The ends of a range, and what stands between them; none where it is none.
+static std::vector<std::string> partsOf(const std::string &range) {
+  const size_t dots = range.find("..");
+  if (dots == std::string::npos)
+    return {};
+  const size_t size = range.compare(dots, 3, "..=") == 0 ? 3 : 2;
+  return {range.substr(0, dots), range.substr(dots + size), range.substr(dots, size)};
+}
+
+bool api::isSameValue(const std::string &type, const std::string &a, const std::string &b) {
+  if (a == b)
+    return true;
+  if (type == "range") {
+    const auto left = partsOf(a), right = partsOf(b);
+    return !left.empty() && !right.empty() && left[2] == right[2] &&
+           isSameValue("f64", left[0], right[0]) && isSameValue("f64", left[1], right[1]);
+  }
+  const auto left = dsl::parseNumber(type, a), right = dsl::parseNumber(type, b);
+  if (!left || !right)
+    return false;
+  return left->whole ? left->whole == right->whole
+                     : held(type, left->value) == held(type, right->value);
 }
 
 std::string api::defaultCacheFolder() {

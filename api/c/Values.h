@@ -17,6 +17,10 @@ using Value = std::variant<int64_t, double, bool, std::string>;
 runtime::Result<Value> parseValue(const std::string &text, plan::DType type,
                                   const std::string &declared);
 
+/// True if two texts spell one value of a type of the language: `1000` and `1_000`, `0.5 .. 1` and
+/// `0.5..1.0`.
+bool isSameValue(const std::string &type, const std::string &a, const std::string &b);
+
 /// $XDG_CACHE_HOME/penstock, or ~/.cache/penstock; empty where neither is set. A relative
 /// $XDG_CACHE_HOME is as good as none.
 std::string defaultCacheFolder();

@@ -201,7 +201,8 @@ typedef struct pst_parameter_info {
   const char *name;
   const char *type;          /* as written: "int", "path", "f64" ... */
   int is_static;             /* not 0: changing it compiles again */
-  const char *default_value; /* NULL: must be given */
+  const char *default_value; /* as written; of a bundle, what it takes: of a static one what it was
+                                compiled with. NULL: must be given */
   const char *doc;           /* "" where there is none */
 } pst_parameter_info;
 

@@ -68,11 +68,13 @@ ImportResult importer::importProgram(mlir::MLIRContext &context, const dsl::Prog
   if (!pipeline)
     return result;
   StaticParameters staticParameters;
+  std::map<std::string, std::string> defaults;
   for (;;) {
     dsl::Diagnostics found; // messages of a round that is given up do not count
     try {
       PipelineImport importer(context, program, sources, options, staticParameters, found);
       result.module = importer.run(*pipeline);
+      defaults = importer.staticDefaults();
     } catch (const MakeStatic &demanded) {
       for (const std::string &name : demanded.names)
         staticParameters.try_emplace(name, demanded.reason);
@@ -96,6 +98,8 @@ ImportResult importer::importProgram(mlir::MLIRContext &context, const dsl::Prog
     info.isStatic = staticParameters.contains(info.name) || PipelineImport::isAlwaysStatic(param);
     if (param.defaultValue)
       info.defaultText = dsl::printSource(*param.defaultValue);
+    if (auto found = defaults.find(info.name); found != defaults.end())
+      info.value = found->second;
     info.doc = param.doc;
     result.parameters.push_back(std::move(info));
   }

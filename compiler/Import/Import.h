@@ -32,6 +32,8 @@ struct ParameterInfo {
   std::string type; ///< as written: `int`, `path`
   bool isStatic = false;
   std::optional<std::string> defaultText; ///< as written
+  /// What the default of a static one is, as a user would give it; absent where it was given.
+  std::optional<std::string> value;
   std::string doc;
 };
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bundles: the same samples as from the text, chosen by the machine's level, refused where they are damaged, and run where
 there is no compiler."""
+import json
 import os
 import re
 import shutil
@@ -103,6 +104,30 @@ class Bundles(ToolTest):
         self.assert_refused(self.done(self.bundle, "--set", "faktor=4", program=self.runner),
                             "there is no parameter `faktor`", "`factor`, `size`")
         self.assert_refused(self.done(self.bundle, "--set", "factor=four", program=self.runner), "factor", "four")
+
+    def test_shows_what_it_takes(self):
+        pipe = os.path.join(self.folder, "shown.pipe")
+        with open(pipe, "w") as file:
+            file.write("pipe 1\nconst base = 32\npipeline shown(factor: f32, bias: f32 = 0.1 * 3.0, size: int = 2 * base, double: int = 2 * size,\n"
+                       "               span: range = 0.5 .. 2.0 * 1.0, side: border = edge) {\n  for row in synthetic(4, x = f32[k = size])\n"
+                       "  let x = extend(row.x, k, double, 0, side) * draw uniform(span)\n"
+                       "  batch 2 { output y: f32[n, k] = map (v in x) { v * factor + bias } }\n}\n")
+
+        def shown():
+            return {one["name"]: one["default"] for one in json.loads(self.done("check", self.bundle, "--json").stdout)["parameters"]}
+
+        for _ in "compiled", "from the cache":
+            self.assertEqual(self.compile(pipe=pipe).returncode, 0)
+            self.assertEqual(shown(), {"factor": None, "bias": "0.1 * 3.0", "size": "64", "double": "128", "span": "0.5 .. 2", "side": "edge"})
+        for given in ("size=64", "size=6_4", "double=+128", "span=0.50..2", "side=edge"):
+            done = self.done(self.bundle, "--set", "factor=1.0", "--set", given, program=self.runner)
+            self.assertEqual(done.returncode, 0, done.stderr)
+        for given, was in (("size=128", "`size` was 64"), ("span=0.5 ..= 2", "`span` was 0.5 .. 2"), ("side=wrap", "`side` was edge")):
+            self.assert_refused(self.done(self.bundle, "--set", given, program=self.runner), was)
+        done = self.compile("--set", "size=128", "--set", "factor=2.0", "--set", "span=0.1..0.2", pipe=pipe)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(shown(), {"factor": "2.0", "bias": "0.1 * 3.0", "size": "128", "double": "256", "span": "0.1..0.2", "side": "edge"})
+        self.assertRegex(self.done("check", self.bundle).stdout, r"size +int +static +128\n")
 
     def test_what_is_no_bundle(self):
         self.assert_refused(self.done(PIPE, program=self.runner), "is no bundle", "penstock compile")

@@ -7,6 +7,8 @@
 #include "dsl/Diagnostics/Nearest.h"
 #include "llvm/ADT/StringExtras.h"
 
+#include <cmath>
+
 using namespace penstock::importer;
 
 static bool isText(const std::string &type) { return type == "path" || type == "text"; }
@@ -76,6 +78,37 @@ Val PipelineImport::parseParameter(const dsl::Param &param, const std::string &t
   word.kind = Kind::Word;
   word.word = text;
   return word;
+}
+
+/// The literal of a constant; nothing where it is none, or no number.
+static std::optional<std::string> literalOf(const Val &value) {
+  if (value.is(Kind::Word))
+    return value.word;
+  if (value.is(Kind::Range)) {
+    const auto begin = literalOf(value.parts[0]), end = literalOf(value.parts[1]);
+    return begin && end ? std::optional(*begin + (value.closed ? " ..= " : " .. ") + *end)
+                        : std::nullopt;
+  }
+  auto op = value.is(Kind::Number) ? value.ir.getDefiningOp<penstock::pipe::ConstantOp>() : nullptr;
+  if (!op)
+    return std::nullopt;
+  if (auto real = llvm::dyn_cast<mlir::FloatAttr>(op.getValue())) {
+    char digits[32];
+    std::snprintf(digits, sizeof digits, "%.17g", real.getValueAsDouble());
+    std::string text = digits;
+    for (const penstock::dsl::Unit &unit : penstock::dsl::allUnits())
+      if (value.unit == unit.kind && unit.numerator == 1 && unit.denominator == 1)
+        text += unit.name;
+    return std::isfinite(real.getValueAsDouble()) ? std::optional(text) : std::nullopt;
+  }
+  auto integer = llvm::dyn_cast<mlir::IntegerAttr>(op.getValue());
+  if (!integer)
+    return std::nullopt;
+  if (integer.getType().isInteger(1))
+    return integer.getValue().isZero() ? "false" : "true";
+  llvm::SmallString<24> digits;
+  integer.getValue().toString(digits, 10, !integer.getType().isUnsignedInteger());
+  return digits.str().str();
 }
 
 void PipelineImport::bindParameters(const dsl::PipelineDecl &pipeline) {
@@ -157,6 +190,8 @@ Val PipelineImport::bindParameter(const dsl::Param &param) {
              ", so it needs a value to compile",
          "`--set " + param.name.text + "=...`, or a default");
   }
+  if (std::optional<std::string> text = literalOf(fallback))
+    defaults[param.name.text] = *text;
   return fallback;
 }
 

@@ -19,6 +19,8 @@ public:
   mlir::OwningOpRef<mlir::ModuleOp> run(const dsl::PipelineDecl &pipeline);
   /// Returns whether a parameter's type leaves no choice: a range, a word.
   static bool isAlwaysStatic(const dsl::Param &param);
+  /// The defaults that were taken for static parameters, as a user would give them.
+  const std::map<std::string, std::string> &staticDefaults() const { return defaults; }
 
 private:
   // --- Parameters (Params.cpp)
@@ -65,6 +67,7 @@ private:
   bool byLength = false; ///< batches have samples of like length
   const ImportOptions &options;
   const StaticParameters &staticParameters;
+  std::map<std::string, std::string> defaults;
 };
 
 } // namespace penstock::importer
