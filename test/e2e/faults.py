@@ -13,6 +13,54 @@ from support import ROOT, ToolTest, make_folder, main, read_hashes
 KILLS = int(os.environ.get("PENSTOCK_KILLS", 50))
 
 
+class Interrupts(ToolTest):
+    def test_a_second_signal_ends_what_waits_for_a_reader(self):
+        path = os.path.join(self.folder, "rows.pipe")
+        with open(path, "w") as file:
+            file.write("pipe 1\npipeline p() {\n  for row in synthetic(100000, label = 0 .. 3)\n"
+                       "  batch 1 per rank last keep { output y: i64[n] = row.label }\n}\n")
+        self.run_tool("compile", path)
+        pipe = os.path.join(self.folder, "pipe")
+        os.mkfifo(pipe)
+        for arguments in (["--hashes", pipe], ["--profile", pipe, "--batches", "9"], ["--hashes", "-"]):
+            for number in (signal.SIGINT, signal.SIGTERM):
+                with self.subTest(arguments=arguments, number=number):
+                    tool = subprocess.Popen(self.command("run", path, *arguments), stdout=subprocess.PIPE,
+                                            stderr=subprocess.PIPE, env=self.environment())
+                    time.sleep(0.7)
+                    self.assertIsNone(tool.poll())
+                    tool.send_signal(number)
+                    time.sleep(0.5)
+                    self.assertIsNone(tool.poll())  # it ends by itself where it can
+                    tool.send_signal(number)
+                    self.assertEqual(tool.wait(timeout=20), 130)
+                    self.assertIn(b"interrupted\n", tool.stderr.read())
+                    tool.stdout.close()
+                    tool.stderr.close()
+
+    def test_the_last_words_can_be_interrupted_too(self):
+        path = os.path.join(self.folder, "rows.pipe")
+        with open(path, "w") as file:
+            file.write("pipe 1\npipeline p(scale: f32 = 1.0) {\n  for row in synthetic(9, label = 0 .. 3)\n"
+                       "  batch 1 per rank last keep { output y: i64[n] = row.label }\n}\n")
+        self.run_tool("compile", path)
+        reader, writer = os.pipe()
+        os.set_blocking(writer, False)
+        try:
+            while os.write(writer, b" " * 4096):
+                pass
+        except BlockingIOError:
+            os.set_blocking(writer, True)
+        tool = subprocess.Popen(self.command("run", path), stdout=writer, stderr=subprocess.PIPE, env=self.environment())
+        time.sleep(0.7)
+        self.assertIsNone(tool.poll())
+        tool.send_signal(signal.SIGINT)
+        self.assertIn(tool.wait(timeout=20), (-signal.SIGINT, 130))
+        tool.stderr.close()
+        os.close(reader)
+        os.close(writer)
+
+
 class BadData(ToolTest):
     def damage(self, paths):
         """One of each kind; returns {path: part of the reason}."""

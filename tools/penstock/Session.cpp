@@ -3,6 +3,7 @@
 // Sessions, as the commands need them.
 
 #include "tools/penstock/Session.h"
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -117,17 +118,23 @@ Interrupts::Interrupts() {
 void Interrupts::wait() {
   const sigset_t set = interrupts();
   const timespec tick{0, 50'000'000};
+  // `timeout` sends two of what is one: to the process, and to its group.
+  constexpr std::chrono::milliseconds together{200};
+  std::chrono::steady_clock::time_point first;
   while (!done) {
     if (sigtimedwait(&set, nullptr, &tick) <= 0)
       continue;
+    const auto now = std::chrono::steady_clock::now();
     const std::lock_guard guard(lock);
-    wasSeen = true;
-    if (!action) {
+    if (wasSeen && now - first < together)
+      continue;
+    if (wasSeen || !action) {
       std::fputs("interrupted\n", stderr);
       _exit(exitInterrupted);
     }
+    first = now;
+    wasSeen = true;
     action();
-    return;
   }
 }
 
@@ -138,6 +145,10 @@ void Interrupts::whenSeen(std::function<void()> wanted) {
 
 Interrupts::~Interrupts() {
   done = true;
-  if (waiter.joinable())
-    waiter.join();
+  if (!waiter.joinable())
+    return;
+  waiter.join();
+  // What is still to be written may find no reader: the process ends there as any does.
+  const sigset_t set = interrupts();
+  pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
 }

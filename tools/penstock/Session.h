@@ -32,7 +32,8 @@ SessionPtr openSession(const ProgramPtr &program, const RunOptions &options,
                        Wanted wanted = Wanted::Batches);
 
 /// While it lives, SIGINT and SIGTERM come to a thread of its own: they end the process at once,
-/// or do what whenSeen() was told. Made before any other thread is: those it starts leave them to
+/// or do what whenSeen() was told, and end it when a second one comes: what was told may find
+/// nobody who reads what is written. Made before any other thread is: those it starts leave them to
 /// it.
 class Interrupts {
 public:
@@ -40,7 +41,7 @@ public:
   ~Interrupts();
   Interrupts(const Interrupts &) = delete;
 
-  /// Makes an interrupt call `action`, once, from now on; one that came before has ended the
+  /// Makes the first interrupt call `action`, from now on; one that came before has ended the
   /// process.
   void whenSeen(std::function<void()> action);
   bool seen() const { return wasSeen; }
