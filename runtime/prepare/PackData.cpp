@@ -30,6 +30,28 @@ constexpr const char *planName = "penstock-pack.txt";
 
 using Sink = std::function<Status(std::span<const uint8_t>)>;
 
+/// Names and reasons stand in lines, with tabs between them: what they have of these themselves is
+/// written as `\n` and `\t`, and a backslash as two.
+std::string escaped(std::string_view text) {
+  std::string line;
+  for (const char c : text) {
+    if (c == '\n' || c == '\t' || c == '\\')
+      line += '\\';
+    line += c == '\n' ? 'n' : c == '\t' ? 't' : c;
+  }
+  return line;
+}
+
+std::string unescaped(std::string_view line) {
+  std::string text;
+  for (size_t i = 0; i < line.size(); ++i) {
+    const bool is = line[i] == '\\' && i + 1 < line.size();
+    const char c = line[is ? ++i : i];
+    text += is && c == 'n' ? '\n' : is && c == 't' ? '\t' : c;
+  }
+  return text;
+}
+
 /// Names for the members of one folder after the other: what stands before the
 /// first dot is of one file only, and not empty.
 class MemberNames {
@@ -197,9 +219,9 @@ std::string Packing::planText(bool complete) const {
     text += "shard " + shardPath(i).substr(out.size() + 1) + " " + std::to_string(shardSizes[i]) +
             " bytes\n";
   for (size_t i = 0; i < classes.size(); ++i)
-    text += "class " + std::to_string(i) + " " + classes[i] + "\n";
+    text += "class " + std::to_string(i) + " " + escaped(classes[i]) + "\n";
   for (const auto &[name, why] : report.leftOut)
-    text += "left out " + name + ": " + why + "\n";
+    text += "left out " + escaped(name) + ": " + escaped(why) + "\n";
   return text;
 }
 
@@ -264,8 +286,8 @@ Status Packing::generate(size_t number, const Sink &sink) {
     const Image &image = images[i];
     const Status read = files.readFile(root + "/" + image.path, bytes, uint64_t(1) << 30);
     if (!read || bytes.size() != image.size) {
-      missing += image.path + "\t" +
-                 (read ? "it changed while it was packed" : read.error().message) + "\n";
+      missing += escaped(image.path) + "\t" +
+                 (read ? "it changed while it was packed" : escaped(read.error().message)) + "\n";
     } else {
       const int64_t seconds = image.modifiedNs / 1'000'000'000;
       records.push_back(maker.make(bytes.span(), checkpointName(image.member, image.size, 0)));
@@ -366,7 +388,7 @@ Status Packing::count(size_t number) {
     while (!rest.empty()) {
       const std::string_view line = rest.substr(0, rest.find('\n'));
       const size_t tab = line.find('\t');
-      leaveOut(std::string(line.substr(0, tab)), std::string(line.substr(tab + 1)));
+      leaveOut(unescaped(line.substr(0, tab)), unescaped(line.substr(tab + 1)));
       ++missing;
       rest.remove_prefix(std::min(line.size() + 1, rest.size()));
     }

@@ -189,6 +189,27 @@ TEST_F(PackTest, SkipsAreCountedAndNamed) {
   EXPECT_EQ(again->leftOut, report->leftOut);
 }
 
+TEST_F(PackTest, SkipsHaveNamesOfAnyBytes) {
+  FakeFileSystem::Faults broken;
+  broken.readErrno = EIO;
+  const std::string names[] = {"ant/x\ny\tz.jpg", "bee/back\\n.jpg"};
+  for (const std::string &name : names) {
+    files.addFile("/data/" + name, "unreadable");
+    files.setFaults("/data/" + name, broken);
+  }
+  for (int run = 0; run < 2; ++run) {
+    const auto report = packData(files, options, {});
+    ASSERT_TRUE(report.ok()) << report.error().message;
+    EXPECT_EQ(report->images, 10u);
+    ASSERT_EQ(report->leftOut.size(), 2u);
+    for (size_t i = 0; i < 2; ++i) {
+      EXPECT_EQ(report->leftOut[i].first, names[i]);
+      EXPECT_EQ(report->leftOut[i].second,
+                "cannot read /data/" + names[i] + ": Input/output error");
+    }
+  }
+}
+
 TEST_F(PackTest, KeepsOutOfOtherFolders) {
   ASSERT_TRUE(packData(files, options, {}).ok());
   options.shardSize = 9000;
