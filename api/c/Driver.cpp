@@ -217,10 +217,13 @@ bool Driver::checkParameters() {
                  "stage `" + request.from + "` of this pipeline has no parameter `" + name + "`")
           .hint((names.empty() ? "it has none" : names) + "; those that are static, or that " +
                 "nothing reads, are no more");
-    else if (!isValue(known->type, value))
+    else if (!isValue(known->type, value)) {
+      const std::string exceeded = dsl::exceeded(known->type, value);
       diagnostics
-          .error({}, "the value `" + value + "` given for `" + name + "` is no " + known->type)
+          .error({}, "the value `" + value + "` given for `" + name + "`" +
+                         (exceeded.empty() ? " is no " + known->type : " does not fit " + exceeded))
           .hint(dsl::describeValues(known->type));
+    }
   }
   return !diagnostics.hasErrors();
 }

@@ -8,6 +8,7 @@
 #include "api/c/Program.h"
 #include "api/c/Rows.h"
 #include "api/c/Values.h"
+#include "dsl/AST/Numbers.h"
 #include "runtime/core/RealFileSystem.h"
 #include "runtime/device/cuda/CudaDevice.h"
 #include <algorithm>
@@ -38,6 +39,18 @@ static runtime::Result<runtime::ParamValue> readParameter(const plan::ParamT &pa
   return runtime::ParamValue{param.name, *value};
 }
 
+/// Checks a value of one that nothing reads: giving it is no mistake, but what is no value is.
+static runtime::Status checkUnread(const Parameter &parameter, const std::string &text) {
+  const std::string &type = parameter.type;
+  const plan::DType kind = type == "text" || type == "path" ? plan::DType::text
+                           : type == "bool"                 ? plan::DType::boolean
+                           : dsl::isInteger(type)           ? plan::DType::i64
+                                                            : plan::DType::f64;
+  if (auto value = parseValue(text, kind, type); !value)
+    return invalid("parameter `" + parameter.name + "`: " + value.error().message);
+  return {};
+}
+
 /// Reads parameters that a session is given: those that it may choose.
 static runtime::Result<std::vector<runtime::ParamValue>>
 readParameters(const plan::PlanT &plan, const std::vector<Parameter> &parameters,
@@ -55,9 +68,11 @@ readParameters(const plan::PlanT &plan, const std::vector<Parameter> &parameters
       std::string names;
       for (const auto &other : plan.params)
         names += (names.empty() ? ": it has `" : ", `") + other->name + "`";
-      // One that nothing reads is no mistake of the caller's.
-      if (known != parameters.end())
+      if (known != parameters.end()) {
+        if (runtime::Status status = checkUnread(*known, given[i].value); !status)
+          return status.error();
         continue;
+      }
       return invalid("pipeline `" + plan.name + "` has no parameter `" + name + "`" + names);
     }
     auto value = readParameter(**param, parameters, given[i].value);
@@ -79,6 +94,10 @@ allParameters(const pst_program &program, const pst_session_options &options) {
     return values;
   for (const auto &[name, text] : program.request.parameters) {
     const int number = program.transfers.front().plan->paramNumber(name);
+    for (const Parameter &parameter : program.parameters)
+      if (number < 0 && parameter.name == name && !parameter.isStatic)
+        if (runtime::Status status = checkUnread(parameter, text); !status)
+          return status.error();
     if (number < 0 ||
         std::any_of(
             values->begin(), values->end(),

@@ -18,10 +18,11 @@ using runtime::Error;
 
 runtime::Result<Value> api::parseValue(const std::string &text, plan::DType type,
                                        const std::string &declared) {
-  const Error wrong{Code::InvalidArgument, "`" + text +
-                                               (dsl::exceeds64Bits(declared, text)
-                                                    ? "` does not fit 64 bits"
-                                                    : "` is not " + dsl::describeValues(declared))};
+  const std::string exceeded = dsl::exceeded(declared, text);
+  const Error wrong{Code::InvalidArgument,
+                    "`" + text +
+                        (exceeded.empty() ? "` is not " + dsl::describeValues(declared)
+                                          : "` does not fit " + exceeded)};
   if (type == plan::DType::text)
     return Value(text);
   if (type == plan::DType::boolean) {

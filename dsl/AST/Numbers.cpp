@@ -4,6 +4,7 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 
 namespace penstock::dsl {
 
@@ -37,6 +38,8 @@ static Integers integersOf(std::string_view type) {
   return {};
 }
 
+bool isInteger(std::string_view type) { return integersOf(type).bits != 0; }
+
 static bool fits(int64_t value, Integers integers) {
   if (integers.bits == 64)
     return true;
@@ -44,7 +47,36 @@ static bool fits(int64_t value, Integers integers) {
   return value < end && value >= (integers.isSigned ? -end : 0);
 }
 
-std::optional<Number> parseNumber(std::string_view type, std::string_view text) {
+namespace {
+/// A type of floats: what would be rounded beyond its last number, and that one.
+struct Floats {
+  std::string_view name;
+  double infinite;
+  const char *end;
+};
+} // namespace
+
+static const Floats &floatsOf(std::string_view type) {
+  static constexpr Floats all[] = {
+      {"f16", 65520, "65504"}, {"bf16", 0x1.ffp127, "3.39e38"}, {"f32", 0x1.ffffffp127, "3.4e38"}};
+  static constexpr Floats f64 = {"f64", HUGE_VAL, "1.8e308"}; // of all other types
+  for (const Floats &floats : all)
+    if (floats.name == type)
+      return floats;
+  return f64;
+}
+
+bool exceedsFloat(std::string_view type, double value) {
+  return std::abs(value) >= floatsOf(type).infinite;
+}
+
+std::string describeEnd(std::string_view type) {
+  const Floats &floats = floatsOf(type);
+  return std::string(floats.name) + ", which ends at " + floats.end;
+}
+
+/// `tooLarge`: for its type, where there is none.
+static std::optional<Number> parse(std::string_view type, std::string_view text, bool &tooLarge) {
   while (!text.empty() && text.front() == ' ')
     text.remove_prefix(1);
   while (!text.empty() && text.back() == ' ')
@@ -69,8 +101,11 @@ std::optional<Number> parseNumber(std::string_view type, std::string_view text) 
   Number result;
   const char *end = digits.data() + digits.size();
   if (auto [stop, error] = std::from_chars(digits.data(), end, result.value);
-      error != std::errc() || stop != end || digits.empty())
+      error != std::errc() || stop != end || digits.empty()) {
+    tooLarge = stop == end && error == std::errc::result_out_of_range &&
+               std::isinf(std::strtod(digits.c_str(), nullptr)); // else it is too small
     return std::nullopt;
+  }
 
   const std::string_view suffix = text.substr(at);
   const Unit *unit = suffix.empty() ? nullptr : findUnit(suffix);
@@ -81,10 +116,15 @@ std::optional<Number> parseNumber(std::string_view type, std::string_view text) 
   if (const Integers integers = integersOf(type); integers.bits) {
     int64_t whole = 0;
     auto [stop, error] = std::from_chars(digits.data(), end, whole);
+    tooLarge = !unit && stop == end && error == std::errc::result_out_of_range;
     if (unit || error != std::errc() || stop != end || !fits(whole, integers))
       return std::nullopt;
     result.whole = whole;
     return result;
+  }
+  if (exceedsFloat(type, result.value)) {
+    tooLarge = true;
+    return std::nullopt;
   }
   if (std::optional<UnitKind> wanted = unitKindOf(type))
     return unit && unit->kind == *wanted ? std::optional(result) : std::nullopt;
@@ -92,10 +132,16 @@ std::optional<Number> parseNumber(std::string_view type, std::string_view text) 
   return !unit || unit->kind == UnitKind::Ratio ? std::optional(result) : std::nullopt;
 }
 
-bool exceeds64Bits(std::string_view type, std::string_view text) {
-  const size_t first = text.starts_with('-') || text.starts_with('+');
-  return integersOf(type).bits == 64 && text.size() > first && !parseNumber(type, text) &&
-         text.find_first_not_of("0123456789", first) == std::string_view::npos;
+std::optional<Number> parseNumber(std::string_view type, std::string_view text) {
+  bool tooLarge = false;
+  return parse(type, text, tooLarge);
+}
+
+std::string exceeded(std::string_view type, std::string_view text) {
+  bool tooLarge = false;
+  (void)parse(type, text, tooLarge);
+  const int bits = integersOf(type).bits;
+  return !tooLarge || (bits && bits < 64) ? "" : bits ? "64 bits" : describeEnd(type);
 }
 
 std::string describeValues(std::string_view type) {

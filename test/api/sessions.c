@@ -12,7 +12,8 @@ enum { ROWS = 40 };
 
 static const char *const text =
     "pipe 1\n"
-    "pipeline scaled(values: path, factor: int = 1, count: int = 4) {\n"
+    "pipeline scaled(values: path, factor: int = 1, count: int = 4,\n"
+    "                unread: u8 = 3, large: f32 = 1.0) {\n"
     "  for row in raw(value = column(values, i64)) order shuffled\n"
     "  batch count per rank last drop { output value: i64[n] = row.value * factor }\n"
     "}\n";
@@ -86,6 +87,8 @@ static void test_epochs(const pst_program *program) {
       {"factor", "much", "parameter `factor`: `much` is not a whole number such as `128`"},
       {"factor", "99999999999999999999",
        "parameter `factor`: `99999999999999999999` does not fit 64 bits"},
+      {"unread", "300", "parameter `unread`: `300` is not a whole number from 0 to 255"},
+      {"large", "1e39", "parameter `large`: `1e39` does not fit f32, which ends at 3.4e38"},
       {"values", "x", "parameter `values` says what `raw` reads; open another session for that"}};
   pst_session *session = plain(program);
   uint64_t epochs[3];
@@ -119,6 +122,9 @@ static void test_epochs(const pst_program *program) {
       printf("%s\n", pst_session_error(session));
     EXPECT(strcmp(pst_session_error(session), wrong[i].error) == 0);
   }
+  change.name = "unread";
+  change.value = "255";
+  EXPECT(pst_session_start(session, 0, &change, 1) == PST_OK);
   change.name = "count";
   for (i = 0; i < 2; ++i) { /* larger than there is memory for, then smaller */
     change.value = i ? "5" : "10";

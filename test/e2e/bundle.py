@@ -109,7 +109,7 @@ class Bundles(ToolTest):
         pipe = os.path.join(self.folder, "shown.pipe")
         with open(pipe, "w") as file:
             file.write("pipe 1\nconst base = 32\npipeline shown(factor: f32, bias: f32 = 0.1 * 3.0, size: int = 2 * base, double: int = 2 * size,\n"
-                       "               span: range = 0.5 .. 2.0 * 1.0, side: border = edge) {\n  for row in synthetic(4, x = f32[k = size])\n"
+                       "               span: range = 0.5 .. 2.0 * 1.0, side: border = edge, unread: u8 = 3) {\n  for row in synthetic(4, x = f32[k = size])\n"
                        "  let x = extend(row.x, k, double, 0, side) * draw uniform(span)\n"
                        "  batch 2 { output y: f32[n, k] = map (v in x) { v * factor + bias } }\n}\n")
 
@@ -118,15 +118,17 @@ class Bundles(ToolTest):
 
         for _ in "compiled", "from the cache":
             self.assertEqual(self.compile(pipe=pipe).returncode, 0)
-            self.assertEqual(shown(), {"factor": None, "bias": "0.1 * 3.0", "size": "64", "double": "128", "span": "0.5 .. 2", "side": "edge"})
-        for given in ("size=64", "size=6_4", "double=+128", "span=0.50..2", "side=edge"):
+            self.assertEqual(shown(), {"factor": None, "bias": "0.1 * 3.0", "size": "64", "double": "128", "span": "0.5 .. 2", "side": "edge", "unread": "3"})
+        for given in ("size=64", "size=6_4", "double=+128", "span=0.50..2", "side=edge", "unread=255"):
             done = self.done(self.bundle, "--set", "factor=1.0", "--set", given, program=self.runner)
             self.assertEqual(done.returncode, 0, done.stderr)
-        for given, was in (("size=128", "`size` was 64"), ("span=0.5 ..= 2", "`span` was 0.5 .. 2"), ("side=wrap", "`side` was edge")):
+        for given, was in (("size=128", "`size` was 64"), ("span=0.5 ..= 2", "`span` was 0.5 .. 2"), ("side=wrap", "`side` was edge"),
+                           ("unread=300", "`unread`: `300` is not a whole number from 0 to 255"),
+                           ("factor=1e39", "`factor`: `1e39` does not fit f32")):
             self.assert_refused(self.done(self.bundle, "--set", given, program=self.runner), was)
         done = self.compile("--set", "size=128", "--set", "factor=2.0", "--set", "span=0.1..0.2", pipe=pipe)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual(shown(), {"factor": "2.0", "bias": "0.1 * 3.0", "size": "128", "double": "256", "span": "0.1..0.2", "side": "edge"})
+        self.assertEqual(shown(), {"factor": "2.0", "bias": "0.1 * 3.0", "size": "128", "double": "256", "span": "0.1..0.2", "side": "edge", "unread": "3"})
         self.assertRegex(self.done("check", self.bundle).stdout, r"size +int +static +128\n")
 
     def test_what_is_no_bundle(self):

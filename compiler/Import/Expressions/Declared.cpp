@@ -5,8 +5,21 @@
 #include "dsl/AST/Numbers.h"
 #include "dsl/AST/Printer.h"
 #include "dsl/Diagnostics/Nearest.h"
+#include <cmath>
 
 using namespace penstock::importer;
+
+void Expressions::refuseInfinite(const Val &value, const std::string &type, dsl::SourceRange range,
+                                 const std::string &what) {
+  if (!value.is(Kind::Number) || !value.untyped ||
+      !llvm::isa_and_present<mlir::FloatType>(elementNamed(type)))
+    return;
+  std::optional<double> number = constantF64(value.ir);
+  if (std::optional<int64_t> whole = constantInt(value.ir))
+    number = double(*whole);
+  if (number && std::isfinite(*number) && dsl::exceedsFloat(type, *number))
+    fail(range, what + ", and this number does not fit " + dsl::describeEnd(type));
+}
 
 Val Expressions::conform(Val value, const dsl::TypeExpr &type, dsl::SourceRange range,
                          const std::string &what) {
@@ -70,6 +83,7 @@ Val Expressions::conform(Val value, const dsl::TypeExpr &type, dsl::SourceRange 
     if (value.is(Kind::Tensor) && value.tensorType().getRank() == 0 &&
         elementType(value) == element)
       return value;
+    refuseInfinite(value, name, range, what + " is declared as " + name);
     const bool converts =
         value.is(Kind::Number) || (value.untyped && value.tensorType().getRank() == 0);
     std::optional<Val> converted = converts ? convert(value, element) : std::nullopt;

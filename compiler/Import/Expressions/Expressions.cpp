@@ -138,8 +138,10 @@ Val Expressions::evalQuantity(const dsl::QuantityLit &quantity) {
   const dsl::Unit *unit = dsl::findUnit(quantity.unit.text);
   if (!unit)
     fail(quantity.unit.range, "there is no unit " + quote(quantity.unit.text));
-  Val result = number(
-      constant(base.getF64Type(), quantity.value * unit->numerator / unit->denominator), true);
+  const double value = quantity.value * unit->numerator / unit->denominator;
+  if (!std::isfinite(value))
+    fail(quantity.range, "this number does not fit " + dsl::describeEnd("f64"));
+  Val result = number(constant(base.getF64Type(), value), true);
   if (unit->kind != dsl::UnitKind::Ratio && unit->kind != dsl::UnitKind::Pixels)
     result.unit = unit->kind;
   return result;

@@ -377,6 +377,8 @@ Val PipelineImport::outputElements(const dsl::OutputDecl &output, Val value, con
   if (!allowed && written && !isFloat(to) && !to.isSignlessInteger(1))
     fail(output.value->range, std::to_string(*written) + " does not fit " + show(to) +
                                   ", which output " + quote(output.name.text) + " is declared as");
+  refuseInfinite(shown, output.type.name.text, output.value->range,
+                 "output " + quote(output.name.text) + " is declared as " + show(to));
   if (!allowed) {
     auto report =
         error(output.type.name.range, "output " + quote(output.name.text) + " is declared as " +

@@ -24,9 +24,10 @@ bool PipelineImport::isAlwaysStatic(const dsl::Param &param) {
 Val PipelineImport::parseParameter(const dsl::Param &param, const std::string &text) {
   const std::string &type = param.type.name.text;
   auto bad = [&]() {
+    const std::string exceeded = dsl::exceeded(type, text);
     fail(param.range,
          "the value `" + text + "` given for " + quote(param.name.text) +
-             (dsl::exceeds64Bits(type, text) ? " does not fit 64 bits" : " is no " + type),
+             (exceeded.empty() ? " is no " + type : " does not fit " + exceeded),
          dsl::describeValues(type));
   };
   mlir::Type element = elementNamed(type);

@@ -46,6 +46,27 @@ TEST(Numbers, FloatsTakeSharesToo) {
   EXPECT_TRUE(refuses("f64", "half"));
 }
 
+TEST(Numbers, FloatsStayFinite) {
+  EXPECT_EQ(valueOf("f16", "65519"), 65519);
+  EXPECT_EQ(valueOf("bf16", "-3.39e38"), -3.39e38);
+  EXPECT_EQ(valueOf("f32", "3.4028235e38"), 3.4028235e38);
+  EXPECT_EQ(valueOf("f64", "1.79e308"), 1.79e308);
+  for (auto [type, text, end] : {std::tuple{"f16", "65520", "f16, which ends at 65504"},
+                                 {"f16", "-7e4", "f16, which ends at 65504"},
+                                 {"bf16", "3.4e38", "bf16, which ends at 3.39e38"},
+                                 {"f32", "1e39", "f32, which ends at 3.4e38"},
+                                 {"f32", "1e400", "f32, which ends at 3.4e38"},
+                                 {"f64", "1e309", "f64, which ends at 1.8e308"},
+                                 {"duration", "1e308min", "f64, which ends at 1.8e308"},
+                                 {"int", "9223372036854775808", "64 bits"}}) {
+    EXPECT_TRUE(refuses(type, text)) << type << " " << text;
+    EXPECT_EQ(exceeded(type, text), end);
+  }
+  for (auto [type, text] :
+       {std::pair{"u8", "300"}, {"int", "few"}, {"f32", "1e-400"}, {"f32", "half"}, {"f64", "1"}})
+    EXPECT_EQ(exceeded(type, text), "") << type << " " << text;
+}
+
 TEST(Numbers, UnitsAreOfTheKindOfTheType) {
   EXPECT_EQ(valueOf("duration", "25ms"), 0.025);
   EXPECT_EQ(valueOf("frequency", "16kHz"), 16000);
