@@ -89,7 +89,14 @@ Status api::checkOptions(const pst_compile_options &given) {
 }
 
 Status api::checkOptions(const pst_prepare_options &given) {
+  constexpr int32_t mostThreads = 4096; // as of a session
   return all({checkSize(given.size, "PST_PREPARE_OPTIONS_INIT"),
+              given.threads >= 0 && given.threads <= mostThreads
+                  ? Status()
+                  : wrong("`threads` is " + std::to_string(given.threads) + ", and not 0 to " +
+                          std::to_string(mostThreads)),
+              given.out ? checkPath(given.out, "out") : Status(),
+              given.root ? checkPath(given.root, "root") : Status(),
               checkFolders(given.allowed_folders, given.allowed_folder_count)});
 }
 

@@ -31,7 +31,7 @@ pst_prepare_options readOptions(const pst_prepare_options *given) {
     std::memcpy(&options, given, std::min(given->size, sizeof options));
     options.size = given->size;
   }
-  if (options.threads <= 0)
+  if (options.threads == 0)
     options.threads = runtime::findProcessors().usable();
   return options;
 }

@@ -186,16 +186,24 @@ Result<Listing> Listing::make(FileSystem &files, const Options &given) {
   auto info = files.stat(options.path);
   if (!info)
     return info.error();
+  const bool isFolder = info->kind == FileKind::Folder, isTar = options.path.ends_with(".tar");
+  for (const auto &[name, isGiven] : {std::pair("root", !options.root.empty()),
+                                      {"column", !options.column.empty()},
+                                      {"separator", options.separator != Options().separator}})
+    if (isGiven && (isFolder || isTar))
+      return Error{Code::InvalidArgument, "`" + std::string(name) + "` is for lists, and " +
+                                              options.path + " is a " +
+                                              (isFolder ? "folder" : "tar file")};
   Listing listing;
   const size_t slash = options.path.rfind('/');
-  listing.root = info->kind == FileKind::Folder ? options.path
-                 : options.root.empty()         ? options.path.substr(0, std::max<size_t>(slash, 1))
-                                                : absolutePath(options.root);
+  listing.root = isFolder               ? options.path
+                 : options.root.empty() ? options.path.substr(0, std::max<size_t>(slash, 1))
+                                        : absolutePath(options.root);
   std::vector<FileInfo> above;
   Status status;
-  if (info->kind == FileKind::Folder)
+  if (isFolder)
     status = listing.addFolder(files, "", above);
-  else if (options.path.ends_with(".tar"))
+  else if (isTar)
     status = listing.addTar(files, options.path.substr(slash + 1));
   else
     status = listing.addList(files, options);

@@ -159,6 +159,21 @@ static void test_prepared(void) {
     expect(failed(status, pst_text_messages(out)), wrong[i].message);
     pst_text_release(out);
   }
+  for (i = 0; i < 4; ++i) {
+    static const int32_t threads[] = {-1, 5000, 0, 0};
+    static const char *const messages[] = {
+        "`threads` is -1, and not 0 to 4096", "`threads` is 5000, and not 0 to 4096",
+        "`out` is empty, and no path", "`root` is empty, and no path"};
+    pst_prepare_options options = PST_PREPARE_OPTIONS_INIT;
+    pst_text *out = NULL;
+    pst_status status;
+    options.threads = threads[i];
+    options.out = i == 2 ? "" : NULL;
+    options.root = i == 3 ? "" : NULL;
+    status = pst_index("/nowhere", &options, &out);
+    expect(failed(status, pst_text_messages(out)), messages[i]);
+    pst_text_release(out);
+  }
 }
 
 /*===--- sessions ----------------------------------------------------------===*/

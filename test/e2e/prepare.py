@@ -168,6 +168,13 @@ class Index(Prepared):
         self.assertIn("has no images (0 other files)", self.run_tool("index", empty, expect=1).stderr)
         self.assertIn("No such file", self.run_tool("index", empty + "/x", expect=1).stderr)
 
+    def test_options_of_lists_are_for_lists(self):
+        for option, value in (("--column", "file"), ("--separator", ";"), ("--root", self.folder)):
+            done = self.run_tool("index", self.data, option, value, expect=1)
+            self.assertIn(f"error: `{option[2:]}` is for lists, and {self.data} is a folder\n", done.stderr)
+        done = self.run_tool("index", self.data, "--separator", "ab", expect=2)
+        self.assertEqual(done.stderr, "penstock: error: --separator wants one byte, such as `;`, but found `ab`\n")
+
     def test_a_file_that_is_no_list_is_refused(self):
         done = self.run_tool("index", self.paths[0], expect=1)
         self.assertEqual((done.stdout, done.stderr),

@@ -44,6 +44,12 @@ static void printIndexed(const nlohmann::ordered_json &report) {
 }
 
 static int run(const IndexState &state) {
+  if (state.separator.size() > 1) {
+    std::fprintf(stderr,
+                 "penstock: error: --separator wants one byte, such as `;`, but found `%s`\n",
+                 state.separator.c_str());
+    return exitUsage;
+  }
   pst_prepare_options options = PST_PREPARE_OPTIONS_INIT;
   const auto text = [](const std::string &value) {
     return value.empty() ? nullptr : value.c_str();
