@@ -274,6 +274,35 @@ pipeline test() {
         done = self.run_tool("sample", IMAGENET, *settings, "--position", 0, "-o", "/dev/full", expect=1)
         self.assertEqual(done.stderr, "penstock: error: cannot write to /dev/full: Not a directory\n")
 
+    def test_what_is_read_is_not_written(self):
+        path = self.rows()
+        with open(path) as file:
+            text = file.read()
+        link = os.path.join(self.folder, "link.pipe")
+        os.link(path, link)
+        for arguments in (["compile", "--emit", "asm", "-o"], ["explain", "--svg"], ["run", "--profile"], ["run", "--hashes"],
+                          ["run", "--state"], ["view", "-o"], ["index", "--out"]):
+            for output in (path, link):
+                with self.subTest(arguments=arguments):
+                    done = self.run_tool(arguments[0], path, *arguments[1:], output, expect=2)
+                    self.assertEqual(done.stderr, f"penstock: error: {arguments[-1]} {output} would overwrite a file that is read; "
+                                     "give it another name\n")
+                    with open(path) as file:
+                        self.assertEqual(file.read(), text)
+        profile = os.path.join(self.folder, "profile.json")
+        self.run_tool("run", path, "--profile", profile)
+        self.run_tool("explain", path, "--profile", profile, "--svg", profile, expect=2)
+        self.run_tool("explain", path, "--profile", profile)
+
+    def test_a_dash_is_stdout_or_refused(self):
+        path = self.rows()
+        self.assertTrue(self.run_tool("explain", path, "--svg", "-").stdout.rstrip().endswith("</svg>"))
+        self.assertIn("pipe.pipeline", self.run_tool("compile", path, "--emit", "pipe", "-o", "-").stdout)
+        for arguments in (["run", "--profile"], ["run", "--state"], ["view", "-o"], ["index", "--out"], ["sample", "--position", "0", "-o"]):
+            done = self.run_tool(arguments[0], path, *arguments[1:], "-", expect=2)
+            self.assertEqual(done.stderr, f"penstock: error: {arguments[-1]} wants a name, and not `-`: stdout has the report\n")
+        self.assertFalse(os.path.exists("-"))
+
     def test_bench_reports(self):
         make_folder(self.data)
         report = self.run_json("bench", IMAGENET, "--set", f"root={self.data}", *self.settings,

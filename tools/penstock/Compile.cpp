@@ -3,6 +3,7 @@
 // penstock compile: machine code, or the text of any stage before it.
 
 #include "tools/penstock/Commands.h"
+#include "tools/penstock/Files.h"
 #include "tools/penstock/Program.h"
 #include <chrono>
 #include <cstring>
@@ -20,7 +21,7 @@ struct CompileState {
 };
 } // namespace
 
-static int writeResult(const CompileState &state, const char *data, size_t length) {
+static int writeStage(const CompileState &state, const char *data, size_t length) {
   if (!state.output.empty() && state.output != "-") {
     std::ofstream file(state.output, std::ios::binary);
     file.write(data, static_cast<std::streamsize>(length));
@@ -60,6 +61,8 @@ static int writeBundle(const CompileState &state) {
 
 static int run(const CompileState &state) {
   CompileOptions options = state.compile;
+  if (!keepsWhatIsRead({{"-o", state.output}}, {options.file, options.machine}))
+    return exitUsage;
   if (state.emit.empty() && !state.output.empty())
     return writeBundle(state);
   // With --gpu, the kernels that it runs beside the host; else all kernels.
@@ -84,7 +87,7 @@ static int run(const CompileState &state) {
     std::fputs(pst_program_messages(program.get()), stderr);
     return exitError;
   }
-  return writeResult(state, data, length);
+  return writeStage(state, data, length);
 }
 
 void penstock::cli::addCompile(CommandLine &line) {

@@ -64,6 +64,9 @@ static int runTransfers(const ExplainState &state, pst_program *program) {
 }
 
 static int run(const ExplainState &state) {
+  if (!keepsWhatIsRead({{"--svg", state.svg}},
+                       {state.compile.file, state.compile.machine, state.profile}))
+    return exitUsage;
   const ProgramPtr program = compile(state.compile, true);
   if (!program)
     return exitError;
@@ -90,7 +93,7 @@ static int run(const ExplainState &state) {
     return exitError;
   }
   if (!state.svg.empty())
-    return replaceFile(state.svg, overviewSvg(overview)) ? exitOk : exitError;
+    return writeResult(state.svg, overviewSvg(overview)) ? exitOk : exitError;
   std::fputs(overviewText(overview).c_str(), stdout);
   return exitOk;
 }
@@ -105,7 +108,7 @@ void penstock::cli::addExplain(CommandLine &line) {
   const Option all =
       command.flag("--all", state->all,
                    "all in words: every kernel and decision, and which parameters are static");
-  command.option("--svg", state->svg, "write the picture to this file, as SVG")
+  command.option("--svg", state->svg, "write the picture to this file, as SVG; - is stdout")
       .typeName("FILE")
       .excludes(all);
   command.flag("--json", state->json, "the picture as JSON, for programs").excludes(all);

@@ -136,6 +136,41 @@ bool penstock::cli::replaceFile(const std::string &path, const std::string &text
   return good;
 }
 
+bool penstock::cli::writeResult(const std::string &path, const std::string &text) {
+  if (path != "-")
+    return replaceFile(path, text);
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  return true; // finish() asks whether it was written
+}
+
+bool penstock::cli::keepsWhatIsRead(std::initializer_list<Written> written,
+                                    std::initializer_list<std::string_view> read) {
+  for (const auto &[option, path] : written)
+    for (std::string_view other : read) {
+      struct stat mine{}, theirs{};
+      if (path.empty() || other.empty() || stat(path.c_str(), &mine) != 0 ||
+          stat(std::string(other).c_str(), &theirs) != 0 || !S_ISREG(mine.st_mode) ||
+          mine.st_dev != theirs.st_dev || mine.st_ino != theirs.st_ino)
+        continue;
+      std::fprintf(stderr,
+                   "penstock: error: %s %s would overwrite a file that is read; give it another "
+                   "name\n",
+                   option, path.c_str());
+      return false;
+    }
+  return true;
+}
+
+bool penstock::cli::wantsFiles(std::initializer_list<Written> written) {
+  for (const auto &[option, path] : written)
+    if (path == "-") {
+      std::fprintf(stderr, "penstock: error: %s wants a name, and not `-`: stdout has the report\n",
+                   option);
+      return false;
+    }
+  return true;
+}
+
 std::vector<std::string> penstock::cli::pipeFilesAt(const std::string &path) {
   std::error_code failed;
   if (!fs::is_directory(path, failed))

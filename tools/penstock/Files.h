@@ -3,8 +3,10 @@
 // Text files, as the commands read and write them.
 #pragma once
 
+#include <initializer_list>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace penstock::cli {
@@ -23,6 +25,21 @@ std::optional<std::string> readStandardInput(std::string &why);
 /// and what a kill leaves beside it the next call takes away. False, and a message
 /// on stderr, where it cannot be written.
 bool replaceFile(const std::string &path, const std::string &text);
+
+/// As replaceFile(); `-` is stdout.
+bool writeResult(const std::string &path, const std::string &text);
+
+/// What a command line says to write: an option, and the file behind it, which may be empty.
+struct Written {
+  const char *option;
+  const std::string &path;
+};
+/// False, and a message on stderr, where one of them is a file that is read, too, which would be
+/// lost, ...
+bool keepsWhatIsRead(std::initializer_list<Written> written,
+                     std::initializer_list<std::string_view> read);
+/// ... or `-`, where stdout has what the command reports.
+bool wantsFiles(std::initializer_list<Written> written);
 
 /// A file itself, or the `.pipe` files in a folder and below, sorted.
 std::vector<std::string> pipeFilesAt(const std::string &path);

@@ -3,6 +3,7 @@
 // penstock index: checkpoints of all JPEG files of a data set.
 
 #include "tools/penstock/Commands.h"
+#include "tools/penstock/Files.h"
 #include "tools/penstock/Options.h"
 #include "tools/penstock/Prepare.h"
 #include "tools/penstock/Progress.h"
@@ -50,6 +51,8 @@ static int run(const IndexState &state) {
                  state.separator.c_str());
     return exitUsage;
   }
+  if (!wantsFiles({{"--out", state.out}}) || !keepsWhatIsRead({{"--out", state.out}}, {state.path}))
+    return exitUsage;
   pst_prepare_options options = PST_PREPARE_OPTIONS_INIT;
   const auto text = [](const std::string &value) {
     return value.empty() ? nullptr : value.c_str();

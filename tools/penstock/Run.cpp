@@ -269,6 +269,11 @@ static int run(const RunState &state) {
         static_cast<long long>(state.run.epoch), state.epochs, static_cast<long long>(all - 1));
     return exitUsage;
   }
+  if (!wantsFiles({{"--profile", state.profile}, {"--state", state.stateFile}}) ||
+      !keepsWhatIsRead(
+          {{"--profile", state.profile}, {"--hashes", state.hashes}, {"--state", state.stateFile}},
+          {state.compile.file, state.compile.machine}))
+    return exitUsage;
   Interrupts interrupts;
   const ProgramPtr program = compile(state.compile);
   if (!program)

@@ -4,6 +4,7 @@
 
 #include "tools/penstock/Captions.h"
 #include "tools/penstock/Commands.h"
+#include "tools/penstock/Files.h"
 #include "tools/penstock/Picture.h"
 #include "tools/penstock/Session.h"
 #include <cerrno>
@@ -47,6 +48,8 @@ static bool writeOutputs(const pst_sample *sample, const std::string &folder) {
 }
 
 static int run(const SampleState &state) {
+  if (!wantsFiles({{"-o", state.output}}))
+    return exitUsage;
   const ProgramPtr program = compile(state.compile);
   const SessionPtr session = openSession(program, state.run, Wanted::Samples);
   if (!session)

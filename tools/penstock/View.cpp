@@ -5,6 +5,7 @@
 #include "tools/penstock/Captions.h"
 #include "tools/penstock/Commands.h"
 #include "tools/penstock/ContactSheet.h"
+#include "tools/penstock/Files.h"
 #include "tools/penstock/Plots.h"
 #include "tools/penstock/Session.h"
 #include <algorithm>
@@ -46,6 +47,9 @@ static bool hasOtherSuffix(const std::string &file) {
 }
 
 static int run(const ViewState &state) {
+  if (!wantsFiles({{"-o", state.output}}) ||
+      !keepsWhatIsRead({{"-o", state.output}}, {state.compile.file, state.compile.machine}))
+    return exitUsage;
   if (hasOtherSuffix(state.output)) {
     std::fprintf(stderr, "penstock: error: the sheet is a PNG file, and %s is not named as one\n",
                  state.output.c_str());
