@@ -63,7 +63,10 @@ llvm::Expected<Machine> Machine::parse(llvm::StringRef json) {
   try {
     given = ordered_json::parse(json.begin(), json.end());
   } catch (const ordered_json::exception &error) { // also a number that is too large
-    return wrong(std::string("it is no JSON: ") + error.what());
+    const std::string_view what = error.what(), name = "] ";
+    const size_t end = what.find(name); // of the exception's own name
+    return wrong("it is no JSON: " +
+                 std::string(end == what.npos ? what : what.substr(end + name.size())));
   }
   if (!given.is_object())
     return wrong("it is no JSON object");

@@ -95,6 +95,9 @@ api::openFiles(const runtime::Plan &plan, const runtime::SessionOptions &options
   for (const std::string &folder : allowedFolders)
     roots.push_back({folder, false});
   const plan::PlanT &contents = plan.contents();
+  // A misspelt column would have its file opened.
+  if (runtime::Status status = runtime::checkMemory(contents, options.memory); !status)
+    return status.error();
   for (const auto &source : contents.sources)
     for (const auto &argument : source->arguments) {
       const bool inMemory = source->kind == "raw" &&

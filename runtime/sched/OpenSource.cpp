@@ -99,12 +99,17 @@ Result<CacheFolder> cacheFolder(const plan::SourceT &source, const SourceArgumen
 
 namespace {
 
+Error missing(const plan::SourceT &source, const plan::ArgumentT *argument, const char *what) {
+  return sourceError(source, std::string("no ") + what + " is given" +
+                                 (argument ? ": parameter `" + argument->name + "` is empty" : ""));
+}
+
 Result<std::unique_ptr<Source>> openFolder(const plan::SourceT &source,
                                            const SourceArguments &arguments,
                                            const SessionOptions &options) {
   const plan::ArgumentT *root = arguments.find("root");
   if (!root || root->text.empty())
-    return sourceError(source, "no folder is given");
+    return missing(source, root, "folder");
   if (!options.files)
     return sourceError(source, "no files can be opened here");
   ImageFolder::Options folder;
@@ -263,7 +268,7 @@ Result<std::string> textOf(const plan::SourceT &source, const SourceArguments &a
                            const char *name, const char *what) {
   const plan::ArgumentT *argument = arguments.find(name);
   if (!argument || argument->text.empty())
-    return sourceError(source, std::string("no ") + what + " is given");
+    return missing(source, argument, what);
   return argument->text;
 }
 

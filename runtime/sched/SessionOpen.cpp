@@ -65,14 +65,17 @@ std::string unknownLevel(const std::string &name, const std::string &current,
 Status checkEpochs(const Program &program, const SessionOptions &options) {
   if (options.samplesOnly)
     return {};
+  // What the caller asked for stands above the text.
+  const std::string keep =
+      options.last ? "have the session keep the last batch" : "write `last keep`";
   if (program.byLength) {
     if (const std::string text = program.byLength->unfilled(); !text.empty())
-      return Error{Code::InvalidArgument, text + ": ask for fewer buckets, or write `last keep`"};
+      return Error{Code::InvalidArgument, text + ": ask for fewer buckets, or " + keep};
     if (program.batchesFrom(0) == 0)
       return Error{Code::InvalidArgument,
                    "the rows make " + std::to_string(program.byLength->batches()) +
                        " batches, fewer than the " + std::to_string(program.world) +
-                       " ranks: write `last keep`, or lower the limit"};
+                       " ranks: " + keep + ", or lower the limit"};
   }
   if (program.batchesPerEpoch().value_or(1) > 0)
     return {};
@@ -82,7 +85,7 @@ Status checkEpochs(const Program &program, const SessionOptions &options) {
                                                 std::to_string(rows) + " rows (`where`, or a list)";
   return Error{Code::InvalidArgument, which + ", which do not fill one batch of " +
                                           std::to_string(program.globalBatch) +
-                                          ": make it smaller, or write `last keep`"};
+                                          ": make it smaller, or " + keep};
 }
 
 } // namespace

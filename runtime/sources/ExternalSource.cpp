@@ -404,7 +404,7 @@ openExternal(ExternalTable table, std::vector<ColumnInfo> columns, std::vector<b
   if (table.length < 0 || table.length > longest)
     return Error{Code::InvalidArgument, "a table of the caller's has " +
                                             std::to_string(table.length) +
-                                            " rows; there are 0 to 2^48"};
+                                            " rows; it has 1 to 2^48"};
   if (!table.read)
     return Error{Code::InvalidArgument, "nothing gives the rows of a table of the caller's"};
   if (table.columns)

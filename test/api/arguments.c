@@ -219,6 +219,14 @@ static void test_opening(void) {
   wrong = options;
   wrong.size = 8;
   expect(opens(program, &wrong), "`size` of the options is 8: begin with PST_SESSION_OPTIONS_INIT");
+  {
+    static const pst_memory_column misspelt = {"valeu", PST_I64, 1, extents, values};
+    wrong = options;
+    wrong.columns = &misspelt;
+    expect(opens(program, &wrong),
+           "no `raw` table has a column `valeu` in memory, or its file from a parameter of that "
+           "name; columns are `value`");
+  }
   wrong = options;
   wrong.columns = twice;
   wrong.column_count = 2;

@@ -385,8 +385,7 @@ static void test_tables_that_do_not_fit(void) {
   tables[0].length = 0;
   expect_refused(peers_program, tables, 1, "the table of `peers` has no row");
   tables[0].length = -3;
-  expect_refused(peers_program, tables, 1,
-                 "a table of the caller's has -3 rows; there are 0 to 2^48");
+  expect_refused(peers_program, tables, 1, "a table of the caller's has -3 rows; it has 1 to 2^48");
   tables[0].length = 4;
   tables[0].read = NULL;
   expect_refused(peers_program, tables, 1, "nothing gives the rows of a table of the caller's");

@@ -289,13 +289,19 @@ static void test_cycles(const pst_program *program) {
 static void test_padding(const pst_program *program) {
   pst_session_options options = PST_SESSION_OPTIONS_INIT;
   pst_session_info info;
+  pst_session *session = NULL;
   const char *name = "";
+  options.last = PST_LAST_DROP;
+  EXPECT(open_with(program, options, "count", "50", &session) == PST_ERROR);
+  EXPECT(strstr(pst_session_error(session), "do not fill one batch of 50: make it smaller, or have "
+                                            "the session keep the last batch") != NULL);
+  pst_session_close(session);
   options.last = PST_LAST_PAD;
   options.world = 3;
   for (options.rank = 0; options.rank < 3; ++options.rank) {
-    pst_session *session = open_session(program, options);
     pst_batch *batch = NULL;
     int64_t samples = 0;
+    session = open_session(program, options);
     while (pst_session_next(session, &batch) == PST_OK) {
       samples += pst_batch_count(batch);
       pst_batch_release(batch);

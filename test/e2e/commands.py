@@ -303,6 +303,28 @@ pipeline test() {
             self.assertEqual(done.stderr, f"penstock: error: {arguments[-1]} wants a name, and not `-`: stdout has the report\n")
         self.assertFalse(os.path.exists("-"))
 
+    def test_an_empty_path_is_named(self):
+        for source, what in (("csv(list, root, label = column(1, i64))", "csv: no file"), ("image_folder(list)", "image_folder: no folder")):
+            path = os.path.join(self.folder, "empty.pipe")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(f"pipe 1\npipeline p(list: path, root: path) {{\n  for row in {source}\n"
+                           "  batch 2 per rank last keep { output y: i64[n] = row.label }\n}\n")
+            done = self.run_tool("run", path, "--set", "list=", "--set", f"root={self.folder}", expect=1)
+            self.assertIn(f"error: {what} is given: parameter `list` is empty\n", done.stderr)
+
+    def test_a_sample_for_a_folder_that_cannot_be_made(self):
+        closed, path = os.path.join(self.folder, "closed"), self.rows()
+        os.mkdir(closed, 0o555)
+        os.chmod(self.folder, 0o755)
+
+        def as_nobody():
+            if os.geteuid() == 0:
+                os.setuid(65534)
+        done = subprocess.run(self.command("sample", path, "--position", 0, "-o", os.path.join(closed, "x")), capture_output=True,
+                              text=True, env=self.environment(), preexec_fn=as_nobody)
+        self.assertEqual((done.returncode, done.stderr),
+                         (1, f"penstock: error: cannot write to {closed}/x: Permission denied\n"))
+
     def test_bench_reports(self):
         make_folder(self.data)
         report = self.run_json("bench", IMAGENET, "--set", f"root={self.data}", *self.settings,

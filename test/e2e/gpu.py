@@ -335,11 +335,11 @@ class Gpu(GpuTest):
 
     def test_a_machine_that_is_none(self):
         pipe = os.path.join(EXAMPLES, "imagenet_train.pipe")
-        for text, message in (("[]", "it is no JSON object"), ("{", "it is no JSON: "), ('{"gpus": 1}', "there is no `gpus`; known are `name`, `host`, "
+        for text, message in (("[]", "it is no JSON object"), ('{"gpus": 1}', "there is no `gpus`; known are `name`, `host`, "
                               "`bus`, `gpu`, `typical`"), ('{"host": 3}', "`host` is an object with some of `threads`, `operations`, `decoded`"),
                               ('{"host": {"cores": 3}}', "there is no `host.cores`; known are `threads`, `operations`, `decoded`"),
                               ('{"bus": {"bytes": -1}}', "`bus.bytes` is a number above 0, and not -1"),
-                              ('{"bus": {"bytes": 1e999}}', "it is no JSON: "), ('{"gpu": {"share": 2}}', "`gpu.share` is at most 1, all of the GPU's time"),
+                              ('{"gpu": {"share": 2}}', "`gpu.share` is at most 1, all of the GPU's time"),
                               ('{"typical": {"image.size": 2}}', "there is no `typical.image.size`; known are ")):
             path = os.path.join(self.folder, "machine.json")
             with open(path, "w") as file:
@@ -347,6 +347,11 @@ class Gpu(GpuTest):
             with self.subTest(text):
                 told = self.run_tool("explain", pipe, "--transfer", "all", "--machine", path, expect=1).stderr
                 self.assertTrue(told.startswith("error: the profile of the machine: " + message), told)
+        for text in ("{", "pipe 1\n", '{"bus": {"bytes": 1e999}}'):
+            with open(path, "w") as file:
+                file.write(text)
+            told = self.run_tool("explain", pipe, "--transfer", "all", "--machine", path, expect=1).stderr
+            self.assertEqual(told, f"penstock: error: {path} is no JSON, and --machine reads a file of it (docs/cuda.md)\n")
         told = self.run_tool("explain", pipe, "--transfer", "all", "--machine", "nowhere.json", expect=1).stderr
         self.assertIn("nowhere.json", told)
         self.assertIn("--machine says what transfers cost: it goes with --transfer auto or all",

@@ -246,6 +246,8 @@ class Odd(VideoTest):
             self.decoder.ask("planes", 58, 2, 2, path)
         with self.assertRaisesRegex(ValueError, "frames -1 to -1 are wanted"):
             self.decoder.ask("planes", -1, 1, 1, path)
+        with self.assertRaisesRegex(ValueError, "frames -2 to -1 are wanted"):
+            self.decoder.ask("planes", -2, 2, 1, path)
         playlist = put(f"#EXTM3U\n#EXTINF:1,\n{path}\n#EXT-X-ENDLIST\n".encode(), "list.m3u8")
         refuse(playlist)
         fast = os.path.join(self.folder, "fast.mp4")

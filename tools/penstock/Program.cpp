@@ -5,6 +5,7 @@
 #include "tools/penstock/Program.h"
 #include "tools/penstock/Files.h"
 #include <cstdio>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 using namespace penstock::cli;
@@ -52,6 +53,10 @@ static Compilation compileFile(const CompileOptions &options, bool checkOnly,
   std::optional<std::string> machine;
   if (!options.machine.empty() && !(machine = readText(options.machine, result.why)))
     return result;
+  if (machine && !nlohmann::json::accept(*machine)) {
+    result.why = options.machine + " is no JSON, and --machine reads a file of it (docs/cuda.md)";
+    return result;
+  }
   const std::string &text = *file;
 
   std::vector<pst_parameter> parameters;

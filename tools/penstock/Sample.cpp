@@ -34,8 +34,12 @@ static std::string shapeText(const pst_output &output) {
 
 /// Writes each output as headerless bytes in the order of its axes.
 static bool writeOutputs(const pst_sample *sample, const std::string &folder) {
-  std::error_code ignored;
-  std::filesystem::create_directories(folder, ignored);
+  std::error_code why;
+  std::filesystem::create_directories(folder, why);
+  if (why) {
+    errno = why.value();
+    return false;
+  }
   for (size_t i = 0; i < pst_sample_output_count(sample); ++i) {
     const pst_output &output = *pst_sample_output(sample, i);
     std::ofstream file(folder + "/" + output.name + ".raw", std::ios::binary);

@@ -60,13 +60,13 @@ Failure damage(int64_t number, bool isItsOwn, const std::string &why) {
 
 Frames::Frames(const Index &index, const pst_video_range &range) : range(range) {
   const int64_t frames = index.frames();
-  int64_t length = 0;
-  if (range.first < 0 || range.count < 0 || range.step < 1 ||
-      __builtin_mul_overflow(range.count ? range.count - 1 : 0, range.step, &length) ||
-      range.first >= frames || length > frames - 1 - range.first) {
-    const int64_t end = range.count < 1                    ? range.first
-                        : range.first > INT64_MAX - length ? INT64_MAX
-                                                           : range.first + length;
+  int64_t length = 0; // from the first to the last
+  const bool isHuge =
+      range.count > 0 && __builtin_mul_overflow(range.count - 1, range.step, &length);
+  if (range.first < 0 || range.count < 0 || range.step < 1 || isHuge || range.first >= frames ||
+      length > frames - 1 - range.first) {
+    const bool isBeyond = isHuge || (range.first > 0 && length > INT64_MAX - range.first);
+    const int64_t end = isBeyond ? INT64_MAX : range.first + length;
     throw Failure{PST_VIDEO_RANGE, "frames " + std::to_string(range.first) + " to " +
                                        std::to_string(end) + " are wanted, and the video has " +
                                        std::to_string(frames)};
