@@ -73,6 +73,26 @@ static void leaveLargeSetupsPlain(ModuleOp module) {
   }
 }
 
+/// LLVM compares halves where both sides are extended ones, or a constant that is a half, and no
+/// processor of ours can: it does so one by one. What stands behind a fence is no extension.
+static void compareHalvesAsFloats(ModuleOp module) {
+  module.walk([](arith::CmpFOp compare) {
+    auto isHalf = [](Value value) {
+      auto extended = value.getDefiningOp<arith::ExtFOp>();
+      return extended && getElementTypeOrSelf(extended.getIn()).isF16();
+    };
+    for (OpOperand &side : compare->getOpOperands()) {
+      if (!isHalf(side.get()))
+        continue;
+      OpBuilder b(compare);
+      side.set(b.create<LLVM::CallIntrinsicOp>(compare.getLoc(), side.get().getType(),
+                                               b.getStringAttr("llvm.arithmetic.fence"), side.get())
+                   .getResult(0));
+      return;
+    }
+  });
+}
+
 /// Makes branches of loops and conditions, the last of a block first: each splits its block, so
 /// that what follows moves. In the order of the text, and noted for an undo, as conversions are,
 /// thousands of loops in a row are quadratic.
@@ -108,6 +128,7 @@ struct LoopsToLLVMPass : penstock::conversion::impl::LoopsToLLVMBase<LoopsToLLVM
     for (auto pipeline : llvm::make_early_inc_range(module.getOps<penstock::pipe::PipelineOp>()))
       pipeline.erase(); // the plan has what it says
     leaveLargeSetupsPlain(module);
+    compareHalvesAsFloats(module);
     branchesFromLoops(module);
     LLVMConversionTarget target(getContext());
     target.addLegalOp<ModuleOp>();

@@ -88,7 +88,17 @@ static StringRef remarkOf(DecodeOp decode, bool isWhole, bool isSometimes) {
 /// The axes along which a part of the file can be asked for: those whose extents
 /// stand in it. What a decode is asked for by its arguments is so already.
 static SmallVector<int64_t> axesOfFile(DecodeOp decode) {
-  SmallVector<int64_t> axes = llvm::cast<NamedTensorType>(decode.getType()).dynamicAxes();
+  auto type = llvm::cast<NamedTensorType>(decode.getType());
+  SmallVector<int64_t> axes = type.dynamicAxes();
+  // Arrays have no other axes, and may have said how long theirs are. Few numbers, such as those of
+  // a point, lie side by side and are read together.
+  constexpr int64_t few = 16;
+  if (media::isOfNumbers(std::string_view(decode.getMedia()))) {
+    axes.clear();
+    for (auto [number, axis] : llvm::enumerate(type.getAxes()))
+      if (!axis.isStatic() || axis.extent > few)
+        axes.push_back(static_cast<int64_t>(number));
+  }
   if (media::all[media::find(std::string_view(decode.getMedia()))].choosesByArguments)
     llvm::erase_if(axes, [](int64_t axis) { return axis == 0; });
   return axes;

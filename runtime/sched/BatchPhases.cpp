@@ -45,18 +45,26 @@ void BatchScheduler::select(const Shared &batch, Chunk &chunk, int worker) {
 }
 
 void BatchScheduler::fetch(const Shared &batch, Chunk &chunk, int64_t slot, int worker) {
+  int64_t expected = 0;
   {
     std::lock_guard guard(lock);
     if (batch->discarded)
       return;
-    if (heldBytes > limits.fetchMemory && !flight.empty() && batch != flight.front()) {
+    if (!mayFetch(batch)) {
       deferred.push_back({batch, &chunk, slot});
       return;
     }
+    expected = expectedBytes();
+    readingBytes += expected;
   }
   const int64_t bytes = files[size_t(worker)]->fetch(batch->work, slot);
   const bool isLast = chunk.pending.fetch_sub(1) == 1;
   std::lock_guard guard(lock);
+  readingBytes -= expected;
+  const bool isFirst = largestBytes < 0;
+  largestBytes = std::max(largestBytes, bytes);
+  if (isFirst)
+    fetchDeferred();
   if (batch->discarded)
     return;
   batch->heldBytes += bytes;
@@ -79,9 +87,20 @@ void BatchScheduler::consumed(const Shared &batch, int64_t bytes) {
   fetchDeferred();
 }
 
+/// What the next read may take: as much as the largest one so far. Where nothing has been read, all
+/// that there is room for if somebody has asked for a limit, so that one goes first.
+int64_t BatchScheduler::expectedBytes() const {
+  return largestBytes >= 0 ? largestBytes : limits.isFetchMemoryGiven ? limits.fetchMemory : 0;
+}
+
+bool BatchScheduler::mayFetch(const Shared &batch) const {
+  return flight.empty() || batch == flight.front() ||
+         heldBytes + readingBytes + expectedBytes() <= limits.fetchMemory;
+}
+
 void BatchScheduler::fetchDeferred() {
   auto resume = [&](const Deferred &waiting) {
-    if (heldBytes > limits.fetchMemory && waiting.batch != flight.front())
+    if (!mayFetch(waiting.batch))
       return false;
     if (!waiting.batch->discarded)
       fetchers->submit(waiting.batch->number, [this, waiting](int worker) {

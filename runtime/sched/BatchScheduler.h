@@ -63,6 +63,7 @@ public:
     /// Fetched bytes that wait to be decoded, above which only the batch that
     /// is due next fetches more.
     int64_t fetchMemory = int64_t(1) << 30;
+    bool isFetchMemoryGiven = false;
   };
 
   /// Starts the threads; begins no work before restart(). Limit where the system
@@ -136,7 +137,9 @@ private:
   Shared spareBatch(int64_t count);
   void submit(const Shared &batch); // lock held
   int64_t batchesAhead() const;
-  void fetchDeferred();          // lock held
+  void fetchDeferred(); // lock held
+  int64_t expectedBytes() const;
+  bool mayFetch(const Shared &batch) const;
   void discard(InFlight &batch); // lock held
   void submitFirstStage(const Shared &batch, Chunk &chunk);
   void select(const Shared &batch, Chunk &chunk, int worker);
@@ -173,6 +176,8 @@ private:
   std::vector<Shared> spare;
   std::vector<Deferred> deferred;
   int64_t heldBytes = 0, peakBytes = 0;
+  int64_t readingBytes = 0;  // expected of what is being fetched
+  int64_t largestBytes = -1; // of the samples that were fetched
   bool cancelled = false;
   bool stopped = false;
   bool handedOver = false;

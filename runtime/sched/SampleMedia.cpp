@@ -31,13 +31,22 @@ SampleMedia::SampleMedia(const Program &program, const ImageLimits &limits, Samp
   }
 }
 
-Failure SampleMedia::failureIn(size_t medium, const Error &error) const {
+Failure SampleMedia::failureIn(Work &work, int64_t slot, size_t medium, const Error &error) const {
   const plan::MediaT &media = *tree.media[medium];
   Failure failure = failureOf(size_t(media.row), error);
-  const plan::SourceT &source = *tree.sources[size_t(tree.rows[size_t(media.row)]->source)];
+  const int number = tree.rows[size_t(media.row)]->source;
+  const plan::SourceT &source = *tree.sources[size_t(number)];
   for (const auto &other : tree.media)
     if (other->row == media.row && other->column != media.column) {
-      failure.reason = source.columns[size_t(media.column)]->name + ": " + failure.reason;
+      std::string file;
+      if (!program.external(size_t(media.row))) {
+        const int64_t row = work.row(slot, size_t(media.row));
+        file = program.tables->fileName(number, row, media.column);
+        if (file == program.tables->name(number, row)) // is said of the row
+          file.clear();
+      }
+      failure.reason = source.columns[size_t(media.column)]->name + ": " +
+                       (file.empty() ? "" : file + ": ") + failure.reason;
       break;
     }
   return failure;
@@ -58,7 +67,7 @@ bool SampleMedia::probe(Work &work, int64_t slot, Failure &failure) {
       status = storeHeader(media, inputs[i], host.limits, buffers.block);
     }
     if (!status) {
-      failure = failureIn(i, status.error());
+      failure = failureIn(work, slot, i, status.error());
       return false;
     }
   }
@@ -83,7 +92,7 @@ bool SampleMedia::decode(Work &work, int64_t slot, Failure &failure) {
   for (size_t i = 0; good && i < untouched.size(); ++i)
     if (untouched[i])
       if (Status status = readers[i]->checkEnd(inputs[i]); !status) {
-        failure = failureIn(i, status.error());
+        failure = failureIn(work, slot, i, status.error());
         good = false;
       }
   costs.add(Stage::Decode, clock.nowNs() - begin, count);
@@ -165,13 +174,13 @@ bool SampleMedia::decodeOne(Work &work, int64_t slot, size_t number, Failure &fa
     Status status =
         readBox(work.media(slot, size_t(decode.media)), decode, request, *where, storage);
     if (!status) {
-      failure = failureIn(size_t(decode.media), status.error());
+      failure = failureIn(work, slot, size_t(decode.media), status.error());
       return false;
     }
   }
   if (isEmpty)
     if (Status status = reader.accepts(inputs[size_t(decode.media)], request); !status) {
-      failure = failureIn(size_t(decode.media), status.error());
+      failure = failureIn(work, slot, size_t(decode.media), status.error());
       return false;
     }
   std::copy_n(where->strides, PST_MAX_RANK, tensor.stride);

@@ -26,7 +26,7 @@ public:
 
 private:
   /// Of a row with several files, which one it is.
-  Failure failureIn(size_t medium, const Error &error) const;
+  Failure failureIn(Work &work, int64_t slot, size_t medium, const Error &error) const;
   bool decodeOne(Work &work, int64_t slot, size_t number, Failure &failure);
   Status readBox(Encoded &encoded, const plan::DecodeT &decode, const MediumRequest &request,
                  const MediumLayout &layout, uint8_t *out);

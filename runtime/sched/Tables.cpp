@@ -319,4 +319,8 @@ std::string Tables::name(int source, int64_t row) const {
   return tables[size_t(source)].source->rowName(row);
 }
 
+std::string Tables::fileName(int source, int64_t row, int column) const {
+  return tables[size_t(source)].source->fileName(row, column);
+}
+
 } // namespace penstock::runtime

@@ -78,6 +78,8 @@ public:
   Result<std::string> text(int source, int64_t row, std::string_view column) const;
   /// Returns a row's name in messages: its file, or "row 17".
   std::string name(int source, int64_t row) const;
+  /// Returns the name of the file of one of its columns; "" where the table has none.
+  std::string fileName(int source, int64_t row, int column) const;
 
 private:
   struct Table {

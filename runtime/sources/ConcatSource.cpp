@@ -72,6 +72,11 @@ std::string ConcatSource::rowName(int64_t row) const {
   return name == parts[part].source->Source::rowName(at) ? Source::rowName(row) : name;
 }
 
+std::string ConcatSource::fileName(int64_t row, int column) const {
+  const auto [part, at] = placeOf(row);
+  return parts[part].source->fileName(at, parts[part].columns[size_t(column)]);
+}
+
 Result<int64_t> ConcatSource::scalar(int64_t row, int column) const {
   const auto [part, at] = placeOf(row);
   const int number = parts[part].columns[size_t(column)];

@@ -28,6 +28,7 @@ public:
   Place placeOf(int64_t row) const;
 
   std::string rowName(int64_t row) const override;
+  std::string fileName(int64_t row, int column) const override;
   Result<int64_t> scalar(int64_t row, int column) const override;
   Result<std::string> text(int64_t row, int column) const override;
   Result<std::string> otherText(int64_t row, std::string_view column) const override;

@@ -44,6 +44,10 @@ public:
     return Source::rowName(row);
   }
 
+  std::string fileName(int64_t row, int column) const override {
+    return cell(row, size_t(column)).text();
+  }
+
   Result<int64_t> scalar(int64_t row, int column) const override {
     const ColumnInfo &info = columns()[size_t(column)];
     if (!info.isScalar())

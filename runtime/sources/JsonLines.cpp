@@ -70,6 +70,10 @@ public:
             return *name;
     return Source::rowName(row);
   }
+  std::string fileName(int64_t row, int column) const override {
+    const auto name = jsonText(value(row, keys[size_t(column)]));
+    return name ? *name : "";
+  }
   Result<int64_t> scalar(int64_t row, int column) const override {
     const ColumnInfo &info = columns()[size_t(column)];
     if (!info.isScalar())

@@ -86,6 +86,9 @@ public:
 
   /// Returns the row's name for reports: a file, or "row 17".
   virtual std::string rowName(int64_t row) const;
+  /// Returns the name of the file that a bytes column is of, as the table writes it; "" where it
+  /// writes none.
+  virtual std::string fileName(int64_t, int) const { return ""; }
   /// Reads a scalar column: integers and bool as i64, floats as the bits of an f64.
   virtual Result<int64_t> scalar(int64_t row, int column) const;
   virtual Result<std::string> text(int64_t row, int column) const;

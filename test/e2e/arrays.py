@@ -15,7 +15,7 @@ import numpy
 from media import KINDS, MediaTest
 from support import main
 
-# Debian's would bring SciPy: scripts/setup fetches its wheel. Mutants have a cache of their own.
+# Debian's is older, and would bring SciPy: scripts/setup fetches its wheel. Mutants have a cache of their own.
 sys.path += [os.path.join(folder, "penstock", "nibabel") for folder in (os.environ.get("XDG_CACHE_HOME"), os.path.expanduser("~/.cache")) if folder]
 try:
     import nibabel
@@ -100,13 +100,30 @@ class Npy(ArrayTest):
 
     def test_only_what_is_needed_is_read(self):
         whole = numpy.zeros((400, 100, 100), numpy.float32)
-        path = self.write("""pipeline test(list: path, root: path) {
+        text = """pipeline test(list: path, root: path) {
   for row in file_list(list, root)
   let x = row.data |> decode(f32[a, b, c], header = npy)
   batch 1 per rank last drop { output y: f32[n, a, b, c] = x[a = 50 .. 53, b = 0 .. 100, c = 0 .. 100] }
-}""")
-        stages = self.run_json("run", path, *self.files([npy(whole)]))
-        self.assertLess(stages["fetched_bytes"], 250_000)
+}"""
+        files = self.files([npy(whole)])
+        for stated in ("a, b, c", "a = 400, b = 100, c = 100"):
+            path = self.write(text.replace("a, b, c], header", stated + "], header"))
+            self.assertLess(self.run_json("run", path, *files)["fetched_bytes"], 250_000)
+
+    def test_headers_as_numpy_takes_them(self):
+        whole = numpy.arange(12, dtype="<f4").reshape(3, 4)
+        file = npy(whole)
+        for old, new in ((b"'<f4'", b"'f4' "), (b"'<f4'", b"'=f4'"), (b"'descr': ", b"'descr':\t"), (b"(3, 4), ", b"(3,\n4), "), (b"'descr'", b'"descr"')):
+            edited = file.replace(old, new)
+            numpy.testing.assert_array_equal(numpy.load(io.BytesIO(edited)), whole)
+            found = self.decoded(self.files([edited]), {"y": ("f32[n, h, w]", "row.data |> decode(f32[h = 3, w = 4], header = npy)")})
+            numpy.testing.assert_array_equal(found["y"], whole)
+        wrong = [file.replace(old, new) for old, new in ((b"'<f4'", b"'~f4'"), (b"False", b"Flase"), (b"False", b"1    "), (b" 'fortran", b"!'fortran"), (b"<f4", b"<f9"))]
+        for edited in wrong:
+            with self.assertRaises(ValueError):
+                numpy.load(io.BytesIO(edited))
+        said = self.said_of([file, *wrong], "decode(f32[h = 3, w = 4], header = npy)", "h, w")
+        self.assertEqual(set(said), set(range(1, len(wrong) + 1)), said)
 
     def test_what_is_wrong(self):
         good = npy(numpy.ones((4, 6), numpy.float32))

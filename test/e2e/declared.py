@@ -72,6 +72,12 @@ class Roles(Declared):
                      "`z` is declared as u8[h, w, c: rgb], but is u8[h=4, w=4, c=6]")
         self.value(output="u8[n, byte <= 400] pad 0", value="encode(row.image[c = 0 .. 1], png)", rows=self.rows)
 
+    def test_outputs_have_their_roles(self):
+        for value, kind, message in (("concat([row.image, row.image], c)", "u8[n, h, w, c: rgb]", "output `y` declares axis `c` as rgb, which has 3 elements, and there are 6"),
+                                     ("row.image[c = 0 .. 2]", "u8[n, h, w, c: rgb]", "output `y` declares axis `c` as rgb, which has 3 elements, and there are 2"),
+                                     ("row.image", "u8[n, h, w, c: xyxy]", "output `y` declares axis `c` as xyxy, and that of its value is rgb")):
+            self.refused(self.text(output=kind, value=value, rows=self.rows), message)
+
     def test_hints_work_when_followed(self):
         for value, hint in (("row.i + row.b", "`i64(...)` converts"), ("sum(row.u over [k]) + row.b", "`u8(...)` converts"), ("i64(sqrt(4m))", "`sqrt(x / 1m)`"),
                             ("i64(f16(1.5) + f64(row.i))", "`f64(...)` converts")):

@@ -194,8 +194,8 @@ class SixteenBits(MediaTest):
 }""")
         found = self.run_json("run", text, "--set", f"list={lines}", "--on-error", "100%")["bad_samples"]
         reasons = {bad["row"]: bad["reason"] for bad in found}
-        self.assertRegex(reasons[0], "^mask: .*PNG")
-        self.assertRegex(reasons[2], "^photo: .*PNG")
+        self.assertRegex(reasons[0], "^mask: truncated PNG")
+        self.assertRegex(reasons[2], r"^photo: image2\.png: truncated PNG")
         self.assertNotIn(1, reasons)
 
     def test_files_of_colours_have_no_numbers_whatever_is_needed(self):

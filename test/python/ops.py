@@ -79,7 +79,7 @@ CALLS = {
     "patch": [((VOLUME, 1, 2, 3, 4, 5, 6), ZHW, (4, 5, 6))], "center_patch": [((VOLUME, 5), ZHW, (5, 5, 5))],
     "random_patch": [((VOLUME, 5), {"key": 1, **ZHW}, (5, 5, 5)), ((VOLUME, 3, 4, 5), {"key": 1, **ZHW}, (3, 4, 5))],
     "pad_patch": [((VOLUME, 11), ZHW, (11, 11, 12))], "respace": [((VOLUME, 2.0, 1.0, 0.5, "1mm"), ZHW, (14, 10, 6))],
-    "window_level": [((VOLUME, (-160.0, 240.0)), ZHW, (7, 10, 12))],
+    "standardize": [((VOLUME,), ZHW, (7, 10, 12))], "window_level": [((VOLUME, (-160.0, 240.0)), ZHW, (7, 10, 12))],
     "log": [(((1.0, 8.0),), {}, None)], "complex_fft": [((PAIRS,), {}, (8, 2))],
     "mel_spectrogram": [((WAVE, "16kHz", 64, 32, 10, ("0Hz", "8kHz")), {}, None)],
 }
@@ -132,6 +132,13 @@ class Ops(unittest.TestCase):
         self.assertTrue((ops.pad_patch(VOLUME, 11, fill=-5, **ZHW) == wide).all())
         level = numpy.clip((VOLUME.astype("f4") + 160) / numpy.float32(400), 0, 1)
         self.assertTrue((ops.window_level(VOLUME, (-160.0, 240.0), **ZHW) == level).all())
+        floats = VOLUME.astype("f4")
+        floats[0, 0, :3] = numpy.nan, numpy.inf, -numpy.inf
+        self.assertTrue(numpy.isnan(ops.window_level(floats, (-160.0, 240.0), **ZHW)[0, 0, 0]))
+        with self.assertRaisesRegex(penstock.CompileError, "a window ends above its begin"):
+            ops.window_level(VOLUME, (5.0, 1.0), **ZHW)
+        numpy.testing.assert_allclose(ops.standardize(VOLUME, **ZHW), (VOLUME - VOLUME.mean()) / VOLUME.std(), rtol=1e-4, atol=1e-6)
+        self.assertTrue((ops.standardize(numpy.full((4, 4, 4), 7, "i2"), **ZHW) == 0).all())
         finer = VOLUME.astype("f8")
         for axis, extent in enumerate((14, 20, 24)):
             places = (numpy.arange(extent) + 0.5) * finer.shape[axis] / extent - 0.5

@@ -335,9 +335,13 @@ bool Expressions::matchParam(const dsl::FnDecl &fn, const TypeExpr &type, const 
         return false;
       }
       if (!converted || value.unit != quantity.unit) {
-        const std::string own =
+        std::string own =
             arg.expr && quantity.own && !value.unit ? withUnit(*arg.expr, quantity.own) : "";
-        return refuse(own.empty() ? quantity.hint : quote(own));
+        if (!own.empty())
+          own = quote(own) + (quantity.unit == dsl::UnitKind::Length
+                                  ? ", or " + quote(withUnit(*arg.expr, "mm"))
+                                  : "");
+        return refuse(own.empty() ? quantity.hint : own);
       }
       bound = *converted;
       bound.unit = value.unit;

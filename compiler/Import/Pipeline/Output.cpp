@@ -2,6 +2,7 @@
 //
 // Outputs of a batch.
 #include "compiler/Import/Pipeline/Pipeline.h"
+#include "runtime/abi/kernel.h"
 #include "llvm/Support/SaveAndRestore.h"
 #include <utility>
 
@@ -68,6 +69,11 @@ void PipelineImport::importOutput(const dsl::OutputDecl &output) {
   if (output.ragged && output.type.axes.front().name.text != "n")
     fail(*output.ragged, "a ragged output has the batch axis `n` first",
          quote(output.type.name.text + "[n, ...]") + ", then the axis that differs");
+  if (output.type.axes.size() > PST_MAX_RANK)
+    fail(output.type.range,
+         "output " + quote(output.name.text) + " has " + std::to_string(output.type.axes.size()) +
+             " axes, and tensors have at most " + std::to_string(PST_MAX_RANK),
+         "`merge(x, a, b)` makes one axis of two");
   OutputCounts counts;
   const Val shown = value;
   if (output.pad) // which is an element of the output
@@ -258,6 +264,15 @@ mlir::Value PipelineImport::outputExtent(const dsl::OutputDecl &output, const ds
     auto report = error(axis.metadata->range,
                         what + " declares axis " + quote(name) + " as " + axis.metadata->text +
                             ", and that of its value is " + mine.axis.metadata);
+    noteValue(report, output.value.get(), shown);
+    throw Abort{};
+  }
+  const auto whole = axis.metadata ? extentOfFormat(axis.metadata->text) : std::nullopt;
+  if (whole && mine.axis.isStatic() && *whole != mine.axis.extent) {
+    auto report = error(axis.metadata->range,
+                        what + " declares axis " + quote(name) + " as " + axis.metadata->text +
+                            ", which has " + std::to_string(*whole) + " elements, and there are " +
+                            std::to_string(mine.axis.extent));
     noteValue(report, output.value.get(), shown);
     throw Abort{};
   }

@@ -110,9 +110,9 @@ Matrix inverseTransposed(const Matrix &m) {
   return result;
 }
 
-/// Which way each stored axis goes: nibabel's io_orientation. The orthogonal matrix that is nearest
-/// to the axes' directions (Higham 1986: Newton's iteration for the polar decomposition, where
-/// nibabel has an SVD) is walked through axis by axis.
+/// Which way each stored axis goes: nibabel's io_orientation, as since 5.4. The orthogonal matrix
+/// that is nearest to the axes' directions (Higham 1986: Newton's iteration for the polar
+/// decomposition, where nibabel has an SVD) is walked through axis by axis, the clearest first.
 std::optional<std::array<NiftiHeader::Axis, 3>> orientationOf(Matrix m) {
   for (size_t i = 0; i < 3; ++i) {
     double length = 0;
@@ -136,7 +136,14 @@ std::optional<std::array<NiftiHeader::Axis, 3>> orientationOf(Matrix m) {
   }
   std::array<NiftiHeader::Axis, 3> upright;
   std::array<bool, 3> isTaken{};
-  for (size_t stored = 0; stored < 3; ++stored) {
+  auto clearness = [&](size_t stored) {
+    return std::max({std::abs(m[0][stored]), std::abs(m[1][stored]), std::abs(m[2][stored])});
+  };
+  std::array<size_t, 3> order = {0, 1, 2};
+  for (size_t i = 1; i < 3; ++i) // equal ones as they are stored
+    for (size_t k = i; k > 0 && clearness(order[k]) > clearness(order[k - 1]); --k)
+      std::swap(order[k], order[k - 1]);
+  for (size_t stored : order) {
     size_t best = 3;
     for (size_t world = 0; world < 3; ++world)
       if (!isTaken[world] && (best == 3 || std::abs(m[world][stored]) > std::abs(m[best][stored])))

@@ -24,6 +24,10 @@ Error corrupt(const char *what) {
   return {Code::Corrupt, std::string("damaged .npy file: ") + what};
 }
 
+std::string_view behindBlanks(std::string_view text) {
+  return text.substr(std::min(text.size(), text.find_first_not_of(" \t\n")));
+}
+
 /// The dictionary of a header, `{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }`.
 class Dictionary {
 public:
@@ -34,14 +38,13 @@ public:
     for (const char quote : {'\'', '"'}) {
       const std::string wanted = quote + std::string(key) + quote;
       const size_t found = text.find(wanted);
-      if (found == std::string_view::npos)
+      if (found == std::string_view::npos || found == 0 ||
+          std::string_view("{, \t\n").find(text[found - 1]) == std::string_view::npos)
         continue;
-      std::string_view rest = text.substr(found + wanted.size());
-      rest = rest.substr(std::min(rest.size(), rest.find_first_not_of(' ')));
+      std::string_view rest = behindBlanks(text.substr(found + wanted.size()));
       if (!rest.starts_with(':'))
         continue;
-      rest.remove_prefix(1);
-      return rest.substr(std::min(rest.size(), rest.find_first_not_of(' ')));
+      return behindBlanks(rest.substr(1));
     }
     return std::nullopt;
   }
@@ -75,7 +78,9 @@ Result<Element> elementOf(std::string_view written) {
                              {"u2", DType::u16}, {"i2", DType::i16}, {"i4", DType::i32},
                              {"i8", DType::i64}, {"f2", DType::f16}, {"f4", DType::f32},
                              {"f8", DType::f64}};
-  const std::string_view kind = std::string_view(name).substr(std::min<size_t>(1, name.size()));
+  const bool hasOrder = name.starts_with('<') || name.starts_with('>') || name.starts_with('|') ||
+                        name.starts_with('=');
+  const std::string_view kind = std::string_view(name).substr(hasOrder);
   for (const Known &one : known) {
     if (one.name != kind)
       continue;
@@ -89,12 +94,13 @@ Result<std::vector<int64_t>> shapeOf(std::string_view written) {
   if (!written.starts_with('('))
     return corrupt("its shape cannot be read");
   size_t at = 1;
-  auto skip = [&](char c) {
-    while (at < written.size() && written[at] == c)
+  auto skip = [&] {
+    while (at < written.size() &&
+           std::string_view(" \t\n").find(written[at]) != std::string_view::npos)
       ++at;
   };
   for (;;) {
-    skip(' ');
+    skip();
     if (at < written.size() && written[at] == ')')
       return shape;
     int64_t extent = 0;
@@ -108,7 +114,7 @@ Result<std::vector<int64_t>> shapeOf(std::string_view written) {
     shape.push_back(extent);
     if (at < written.size() && written[at] == 'L') // as Python 2 wrote them
       ++at;
-    skip(' ');
+    skip();
     if (at < written.size() && written[at] == ',')
       ++at;
     else if (at == written.size() || written[at] != ')')
@@ -178,7 +184,10 @@ Result<NpyHeader> readNpyHeader(MediaBytes &file) {
   header.shape = std::move(*extents);
   if (header.shape.empty())
     return Error{Code::Unsupported, ".npy file of a single value is not read"};
-  header.isFirstFastest = order->starts_with("True") && header.shape.size() > 1;
+  const bool isTrue = order->starts_with("True");
+  if (!isTrue && !order->starts_with("False"))
+    return corrupt("its order is neither `True` nor `False`");
+  header.isFirstFastest = isTrue && header.shape.size() > 1;
   int64_t size = sizeOf(header.type);
   for (int64_t extent : header.shape)
     if (__builtin_mul_overflow(size, extent, &size))
