@@ -145,7 +145,7 @@ static void test_modes(int compiles) {
 
 /* Leaves the process 64 MiB more than it has now; 0 where that cannot be known. No sanitizer could
  * do with it. */
-static int limit_memory(struct rlimit *before) {
+static int limit_memory(struct rlimit *before, rlim_t more) {
   struct rlimit limit;
   long pages = 0;
   FILE *file = fopen("/proc/self/statm", "r");
@@ -155,7 +155,7 @@ static int limit_memory(struct rlimit *before) {
     fclose(file);
   getrlimit(RLIMIT_AS, before);
   limit = *before;
-  limit.rlim_cur = (rlim_t)(pages * sysconf(_SC_PAGESIZE)) + (64u << 20);
+  limit.rlim_cur = (rlim_t)(pages * sysconf(_SC_PAGESIZE)) + more;
   return pages && setrlimit(RLIMIT_AS, &limit) == 0;
 }
 
@@ -164,7 +164,7 @@ static const char *const no_more = ": `ulimit -v`, a cgroup or the machine gives
 static void test_memory(const pst_program *program) {
   struct rlimit before;
   pst_session *session = NULL;
-  if (!limit_memory(&before))
+  if (!limit_memory(&before, 64u << 20))
     return;
   EXPECT(pst_session_open(program, NULL, &session) == PST_ERROR);
   setrlimit(RLIMIT_AS, &before);
@@ -202,7 +202,8 @@ static void test_memory_of_rows(const pst_program *program) {
   options.prefetch = 1;
   options.on_error = &all;
   EXPECT(pst_session_open(program, &options, &session) == PST_OK);
-  if (limit_memory(&before)) {
+  /* Threads take 64 MB at a time. */
+  if (limit_memory(&before, 512u << 20)) {
     for (i = 0; i < 4 && status == PST_OK; ++i) {
       status = pst_session_next(session, &batch);
       pst_batch_release(batch);

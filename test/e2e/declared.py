@@ -87,6 +87,11 @@ class Roles(Declared):
         self.refused(self.text(output="f32[n, k]", value="place(row.x, row.s, k = 0)", rows=self.rows), "`place` needs tensors of one element type, and these are f32[k=3] and i16[k=2]")
         self.refused(self.text(output="u8[n, k]", value="extend(row.u, k, 1, 1, fill = 300)", rows=self.rows), "the fill must be u8, and this is 300")
         self.refused(self.text("fn f(a: u8) -> u8 = a", lets="let z = f(300)", value="row.i", rows=self.rows), "`f` takes `a` as u8, and this is 300")
+        self.refused(self.text("fn f(a: f32) -> f32 = a", lets="let z = f(1e39)", value="row.i", rows=self.rows),
+                     "`f` takes `a` as f32, and this number does not fit f32, which ends at 3.4e38")
+        for number, wanted in (("1e39", 2), ("1e38", 1), ("inf", 1)):
+            found = self.value("fn f(a: f32) -> int = 1\nfn f(a: f64) -> int = 2", value=f"f({number}) + row.i * 0", rows=self.rows)
+            self.assertEqual(int(found), wanted)
 
 
 class Orders(Declared):

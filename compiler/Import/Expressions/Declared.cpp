@@ -9,15 +9,19 @@
 
 using namespace penstock::importer;
 
-void Expressions::refuseInfinite(const Val &value, const std::string &type, dsl::SourceRange range,
-                                 const std::string &what) {
+bool Expressions::isInfiniteAs(const Val &value, const std::string &type) {
   if (!value.is(Kind::Number) || !value.untyped ||
       !llvm::isa_and_present<mlir::FloatType>(elementNamed(type)))
-    return;
+    return false;
   std::optional<double> number = constantF64(value.ir);
   if (std::optional<int64_t> whole = constantInt(value.ir))
     number = double(*whole);
-  if (number && std::isfinite(*number) && dsl::exceedsFloat(type, *number))
+  return number && std::isfinite(*number) && dsl::exceedsFloat(type, *number);
+}
+
+void Expressions::refuseInfinite(const Val &value, const std::string &type, dsl::SourceRange range,
+                                 const std::string &what) {
+  if (isInfiniteAs(value, type))
     fail(range, what + ", and this number does not fit " + dsl::describeEnd(type));
 }
 

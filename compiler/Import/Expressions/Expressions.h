@@ -36,7 +36,9 @@ public:
   void demandFewParts(const Val &value, dsl::SourceRange range);
   void evalLet(const dsl::LetDecl &let);
   void bind(const dsl::Name &name, Val value);
-  /// Fails where a literal, which is finite, would be infinite in a type of floats.
+  /// Returns whether a literal, which is finite, would be infinite in a type of floats.
+  bool isInfiniteAs(const Val &value, const std::string &type);
+  /// Fails where one would.
   void refuseInfinite(const Val &value, const std::string &type, dsl::SourceRange range,
                       const std::string &what);
   /// Checks and converts a value for a declared type.

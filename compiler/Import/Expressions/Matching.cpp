@@ -2,6 +2,7 @@
 //
 // Matching of a function's parameters and arguments.
 #include "compiler/Import/Expressions/Expressions.h"
+#include "dsl/AST/Numbers.h"
 #include "dsl/AST/Printer.h"
 #include "dsl/Diagnostics/Nearest.h"
 
@@ -275,6 +276,13 @@ bool Expressions::matchParam(const dsl::FnDecl &fn, const TypeExpr &type, const 
         element = known->second;
       else
         return bindElement(fn, wanted, value.ir.getType(), callee) || refuse();
+    }
+    if (isInfiniteAs(value, show(element))) {
+      why.range = arg.range;
+      why.message = quote(fn.name.text) + " takes " + quote(name) + " as " + show(element) +
+                    ", and this number does not fit " + dsl::describeEnd(show(element));
+      why.notes.push_back({type.range, "it is declared here"});
+      return false;
     }
     std::optional<Val> converted = convert(value, element);
     if (!converted)
