@@ -277,6 +277,8 @@ private:
   static bool fits(const std::string &kind, const plan::DecodeT &d, const plan::BufferT &b) {
     if (kind == "wave")
       return b.type == DType::f32 && b.dims.size() == (d.format == "mono" ? 1u : 2u);
+    if (kind == "nifti")
+      return b.type != DType::f16 && b.type != DType::bf16 && b.type != DType::boolean;
     if (!media::isPicture(kind))
       return true;
     const size_t rank = kind == "video" ? 4 : 3;

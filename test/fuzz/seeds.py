@@ -106,6 +106,8 @@ def arrays():
             head[4:12] = b"n+2\0\r\n\x1a\n"
         file = bytes(head) + numpy.arange(24).astype(order + "i2").tobytes()
         yield f"{version}{'big' if order == '>' else ''}.nii", number(3, 8, 0, 3) + places + file
+        for kind, type_number in (("f16", 6), ("bf16", 7), ("bool", 10)):  # which no volume becomes
+            yield f"{version}{'big' if order == '>' else ''}.{kind}.nii", number(3, type_number, 0, 3) + places + file
         yield f"{version}{'big' if order == '>' else ''}.nii.gz", number(3, 3, 0, 3) + places + gzip.compress(file)
 
 

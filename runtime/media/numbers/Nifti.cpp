@@ -52,7 +52,7 @@ struct Volume {
 
 /// Where the elements lie; or what is wrong with the file for this request.
 Result<StoredArray> niftiArray(const NiftiHeader &header, const MediumRequest &request) {
-  const bool isReal = isFloat(request.type);
+  const bool isReal = request.type == plan::DType::f32 || request.type == plan::DType::f64;
   StoredArray array{header.type, header.isBigEndian, header.offset};
   if (isReal) {
     array.slope = header.slope;

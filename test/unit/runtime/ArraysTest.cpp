@@ -174,6 +174,36 @@ TEST(Arrays, TypesHoldOthers) {
     EXPECT_EQ(holds(type, stored), is) << nameOf(type) << " " << nameOf(stored);
 }
 
+// A plan may ask for anything; what no loop writes is refused.
+TEST(Volumes, TypesThatNoVolumeBecomes) {
+  std::vector<uint8_t> file(352 + 8);
+  auto put = [&](size_t place, auto value) { std::memcpy(&file[place], &value, sizeof value); };
+  put(0, int32_t(348));
+  for (size_t axis = 0; axis < 8; ++axis)
+    put(40 + 2 * axis, int16_t(axis == 0 ? 3 : axis < 4 ? axis == 1 ? 4 : 1 : 1));
+  put(70, int16_t(4)); // i16
+  put(108, 352.0f);
+  std::memcpy(&file[344], "n+1", 4);
+  DecodeStats stats;
+  pst_video_costs videos{};
+  MediumHost host{{}, stats, videos, nullptr, nullptr};
+  const auto medium = mediumEntry(size_t(media::find("nifti"))).make(host);
+  const int64_t extents[] = {1, 1, 4};
+  const AxisRange box[] = {{0, 1}, {0, 1}, {0, 4}};
+  const MediumInput input{file, {}, nullptr, nullptr, nullptr};
+  for (int type = 1; type <= int(plan::DType::boolean); ++type) {
+    const MediumRequest request{plan::DType(type), "nifti", false, extents, box, {}};
+    const auto layout = medium->layout(request);
+    std::vector<uint8_t> out(size_t(layout->bytes));
+    out.shrink_to_fit();
+    const bool isHeld = holds(plan::DType(type), Stored::i16) ||
+                        plan::DType(type) == plan::DType::f32 ||
+                        plan::DType(type) == plan::DType::f64;
+    EXPECT_EQ(bool(medium->decode(input, request, *layout, out.data())), isHeld) << type;
+    EXPECT_EQ(bool(medium->accepts(input, request)), isHeld) << type;
+  }
+}
+
 /// A gzip file of these bytes, in members of `piece`.
 std::vector<uint8_t> gzipped(std::span<const uint8_t> bytes, size_t piece) {
   std::vector<uint8_t> result;
