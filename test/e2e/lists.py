@@ -263,6 +263,8 @@ class Parts(Lists):
             numpy.testing.assert_array_equal(found["wave"], wanted.astype(numpy.float32) / 32768)
         done = self.run_json("run", self.write(text), "--set", f"list={path}", "--epochs", "3")
         self.assertEqual((done["samples"], done["bad_samples"]), (9, []))
+        # Whoever decodes without them reads 32 KiB at a time.
+        self.assertLessEqual(done["fetched_bytes"], 9 * (4096 + 2 * 8000))
 
 
 if __name__ == "__main__":
