@@ -89,6 +89,12 @@ Result<StoredArray> niftiArray(const NiftiHeader &header, const MediumRequest &r
   return array;
 }
 
+/// The same of a file that is still to be opened.
+Result<StoredArray> arrayOf(Volume &volume, const MediumRequest &request) {
+  Status status = volume.open();
+  return status ? niftiArray(volume.header, request) : Result<StoredArray>(status.error());
+}
+
 } // namespace
 
 Status Nifti::probe(const MediumInput &input, const ImageLimits &, media::Record &numbers) {
@@ -111,9 +117,7 @@ Status Nifti::probe(const MediumInput &input, const ImageLimits &, media::Record
 Status Nifti::parts(const MediumInput &input, const MediumRequest &request,
                     std::vector<ByteRange> &parts) {
   Volume volume(input);
-  if (Status status = volume.open(); !status)
-    return status;
-  auto array = niftiArray(volume.header, request);
+  auto array = arrayOf(volume, request);
   if (!array)
     return array.error();
   if (volume.packed)
@@ -126,9 +130,7 @@ Status Nifti::parts(const MediumInput &input, const MediumRequest &request,
 Status Nifti::decode(const MediumInput &input, const MediumRequest &request,
                      const MediumLayout &layout, uint8_t *out) {
   Volume volume(input);
-  if (Status status = volume.open(); !status)
-    return status;
-  auto array = niftiArray(volume.header, request);
+  auto array = arrayOf(volume, request);
   if (!array)
     return array.error();
   const Status status = readArray(volume.bytes(), *array, request, layout, out, room);
@@ -138,9 +140,7 @@ Status Nifti::decode(const MediumInput &input, const MediumRequest &request,
 
 Status Nifti::accepts(const MediumInput &input, const MediumRequest &request) {
   Volume volume(input);
-  if (Status status = volume.open(); !status)
-    return status;
-  auto array = niftiArray(volume.header, request);
+  auto array = arrayOf(volume, request);
   return array ? Status() : Status(array.error());
 }
 

@@ -29,10 +29,10 @@ struct NiftiHeader {
   uint64_t bytes() const; ///< of all voxels
 };
 
-/// NIfTI-1 and NIfTI-2 in one file, in either order of bytes; `size` is the most bytes that the
-/// file can have, and for one that is not packed those that it has. What it accepts may lie within.
-/// Affine and scaling are chosen as nibabel chooses them: the sform, else the qform, else distances
-/// with x to the left; a slope of 0 scales nothing.
+/// NIfTI-1 and NIfTI-2 in one file, in either order of bytes. What it accepts lies within the size
+/// of `file`, which of a packed one is only the most that it can become. Affine and scaling are
+/// chosen as nibabel chooses them: the sform, else the qform, else distances with x to the left; a
+/// slope of 0 scales nothing.
 ///
 /// Errors: Unsupported, by name, for pairs of files, ANALYZE, and voxels that are no single
 /// numbers; Truncated; Corrupt.
