@@ -9,7 +9,6 @@
 #include "api/c/Rows.h"
 #include "api/c/Values.h"
 #include "dsl/AST/Numbers.h"
-#include "runtime/core/RealFileSystem.h"
 #include "runtime/device/cuda/CudaDevice.h"
 #include <algorithm>
 #include <cstring>
@@ -199,8 +198,7 @@ static pst_status open(pst_session &self, const pst_program *program,
   self.files = std::move(*files);
   sessionOptions.files = self.files.get();
   if (given.table_count) {
-    // Rows come from the program, not from a text of somebody else's: they may name any file.
-    auto anywhere = runtime::RealFileSystem::create({{"/", false}});
+    auto anywhere = openAnyFiles();
     if (!anywhere)
       return self.fail(anywhere.error());
     self.anywhere = std::move(*anywhere);

@@ -4,6 +4,7 @@
 #include "api/c/Values.h"
 #include "dsl/AST/Numbers.h"
 #include "runtime/abi/scalar.h"
+#include "runtime/remote/RemoteFileSystem.h"
 #include "runtime/sched/OpenSource.h"
 #include <algorithm>
 #include <cstdlib>
@@ -88,12 +89,33 @@ bool api::preparePrivateFolder(const std::string &folder) {
          info.st_uid == ::geteuid() && (info.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
+/// What a URL opens: itself where it is a folder, else its folder. Servers do not say which it is;
+/// names of files have a dot.
+static std::string opened(const std::string &given, bool isFolder) {
+  std::string url = runtime::absolutePath(given);
+  std::string folder = runtime::folderOf(url);
+  const bool hasDot = url.find('.', folder.size()) != std::string::npos;
+  return hasDot && !isFolder ? folder : url;
+}
+
+/// The folder of shards that are written as `train-{000..146}.tar`; else the path as it is.
+static std::string withoutNumbers(const std::string &path) {
+  const size_t brace = path.find('{');
+  return brace == std::string::npos
+             ? path
+             : runtime::folderOf(runtime::absolutePath(path.substr(0, brace) + "x"));
+}
+
 runtime::Result<std::unique_ptr<runtime::FileSystem>>
 api::openFiles(const runtime::Plan &plan, const runtime::SessionOptions &options,
                const std::vector<std::string> &allowedFolders) {
   std::vector<runtime::RealFileSystem::Root> roots;
+  std::vector<std::string> urls;
   for (const std::string &folder : allowedFolders)
-    roots.push_back({folder, false});
+    if (runtime::isUrl(folder))
+      urls.push_back(folder);
+    else
+      roots.push_back({folder, false});
   const plan::PlanT &contents = plan.contents();
   // A misspelt column would have its file opened.
   if (runtime::Status status = runtime::checkMemory(contents, options.memory); !status)
@@ -118,6 +140,12 @@ api::openFiles(const runtime::Plan &plan, const runtime::SessionOptions &options
         roots.push_back({path, true});
         continue;
       }
+      if (argument->name == "shards")
+        path = withoutNumbers(path);
+      if (runtime::isUrl(path)) {
+        urls.push_back(opened(path, argument->name == "root"));
+        continue;
+      }
       std::error_code why;
       const std::filesystem::file_status found = std::filesystem::status(path, why);
       if (!std::filesystem::exists(found))
@@ -140,5 +168,16 @@ api::openFiles(const runtime::Plan &plan, const runtime::SessionOptions &options
   auto files = runtime::RealFileSystem::create(std::move(roots));
   if (!files)
     return files.error();
-  return std::unique_ptr<runtime::FileSystem>(std::move(*files));
+  if (urls.empty())
+    return std::unique_ptr<runtime::FileSystem>(std::move(*files));
+  return std::unique_ptr<runtime::FileSystem>(
+      std::make_unique<runtime::RemoteFileSystem>(std::move(*files), std::move(urls)));
+}
+
+runtime::Result<std::unique_ptr<runtime::FileSystem>> api::openAnyFiles() {
+  auto files = runtime::RealFileSystem::create({{"/", false}});
+  if (!files)
+    return files.error();
+  return std::unique_ptr<runtime::FileSystem>(
+      std::make_unique<runtime::RemoteFileSystem>(std::move(*files), std::vector<std::string>()));
 }

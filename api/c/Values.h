@@ -31,9 +31,12 @@ bool preparePrivateFolder(const std::string &folder);
 
 /// The files that a session may see: the folders that its path parameters
 /// name (of a file: the folder that holds it), those that its caller allows links
-/// to lead to, and the cache folder.
+/// to lead to, and the cache folder. Folders may be URLs.
 runtime::Result<std::unique_ptr<runtime::FileSystem>>
 openFiles(const runtime::Plan &plan, const runtime::SessionOptions &options,
           const std::vector<std::string> &allowedFolders);
+
+/// All files and URLs, for rows that come from the program, not from a text of somebody else's.
+runtime::Result<std::unique_ptr<runtime::FileSystem>> openAnyFiles();
 
 } // namespace penstock::api

@@ -504,7 +504,8 @@ typedef struct pst_session_options {
    * nor pst_batch_release_on() names another one. NULL: the default stream. */
   void *stream;
   /* Folders that links in the data may lead to, beside those that parameters name;
-   * without them, such a link is an error with its name. Read, never written. */
+   * without them, such a link is an error with its name. Read, never written. URLs
+   * (`http://`, `https://`, `s3://`) open what lies below them to names in lists. */
   const char *const *allowed_folders;
   size_t allowed_folder_count;
   pst_held held;

@@ -5,9 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <climits>
 #include <system_error>
-#include <unistd.h>
 
 namespace penstock::runtime {
 
@@ -22,45 +20,6 @@ Status FileSystem::writeFileAtomically(std::string_view path, std::span<const ui
   if (Status status = (*file)->append(bytes); !status)
     return status;
   return (*file)->finish();
-}
-
-std::string normalizePath(std::string_view path, std::string_view currentFolder) {
-  std::string whole;
-  if (path.empty() || path.front() != '/') {
-    whole = currentFolder;
-    whole += '/';
-  }
-  whole += path;
-  std::string out;
-  out.reserve(whole.size() + 1);
-  size_t at = 0;
-  while (at < whole.size()) {
-    size_t end = std::min(whole.find('/', at), whole.size());
-    std::string_view part(whole.data() + at, end - at);
-    if (part == "..")
-      out.resize(out.empty() ? 0 : out.rfind('/'));
-    else if (!part.empty() && part != ".")
-      (out += '/') += part;
-    at = end + 1;
-  }
-  return out.empty() ? "/" : out;
-}
-
-std::string absolutePath(std::string_view path) {
-  if (path.starts_with('/'))
-    return normalizePath(path, {});
-  char current[PATH_MAX];
-  if (::getcwd(current, sizeof current))
-    return normalizePath(path, current);
-  // A folder that was deleted has no path, and holds nothing; the system knows it by this one.
-  const std::string below = normalizePath(path, "/");
-  return "/proc/self/cwd" + (below == "/" ? "" : below);
-}
-
-bool liesWithin(std::string_view path, std::string_view root) {
-  if (root == "/")
-    return true;
-  return path.starts_with(root) && (path.size() == root.size() || path[root.size()] == '/');
 }
 
 Error linkLeavesRoots(std::string_view link, std::string_view target, bool isFolder) {
@@ -170,36 +129,6 @@ Status readToEnd(const RawRead &read, uint64_t expectedSize, uint64_t maxBytes,
   if (!out.resize(filled))
     return noMemory(filled);
   return {};
-}
-
-/// Reads a code point of UTF-8 (RFC 3629), or one byte that begins none.
-static char32_t nextPoint(std::string_view text, size_t &at) {
-  const auto byte = [&](size_t k) { return uint32_t(uint8_t(text[at + k])); };
-  const uint32_t first = byte(0);
-  const size_t length = first < 0x80 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
-  uint32_t point = length == 1 ? first : first & (0xFF >> (length + 1));
-  bool isWhole = first < 0x80 || (first >= 0xC2 && first <= 0xF4 && at + length <= text.size());
-  for (size_t k = 1; isWhole && k < length; ++k) {
-    isWhole = (byte(k) & 0xC0) == 0x80;
-    point = point << 6 | (byte(k) & 0x3F);
-  }
-  static constexpr uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-  isWhole = isWhole && point >= least[length] && point <= 0x10FFFF && point >> 11 != 0xD800 >> 11;
-  at += isWhole ? length : 1;
-  return isWhole ? point : 0xDC00 + first;
-}
-
-bool comesBefore(std::string_view a, std::string_view b) {
-  size_t mine = 0;
-  while (mine < a.size() && mine < b.size() && a[mine] == b[mine] && uint8_t(a[mine]) < 0x80)
-    ++mine;
-  size_t its = mine;
-  while (mine < a.size() && its < b.size()) {
-    const char32_t one = nextPoint(a, mine), other = nextPoint(b, its);
-    if (one != other)
-      return one < other;
-  }
-  return its < b.size();
 }
 
 } // namespace penstock::runtime

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "runtime/core/Buffer.h"
+#include "runtime/core/Path.h"
 #include "runtime/core/Status.h"
 
 #include <cstdint>
@@ -39,11 +40,6 @@ enum class Link : uint8_t {
   Broken,  ///< it cannot be followed: to nothing, or in a circle; stat() says why
 };
 
-/// Returns whether a name or path comes before another, as in Python's `sorted`, and so for
-/// torchvision: by code points, where a byte that belongs to no UTF-8 counts as U+DC00 and more
-/// (PEP 383). Of UTF-8 alone that is the order of bytes.
-bool comesBefore(std::string_view a, std::string_view b);
-
 struct FolderEntry {
   std::string name;
   /// The kind of the entry, or of the target if it is a link.
@@ -72,6 +68,8 @@ public:
   /// Reads `bytes` bytes from `offset` on into `out`; sets its size, to less
   /// where the file ends before. Blocks.
   virtual Status read(uint64_t offset, size_t bytes, Buffer &out) = 0;
+  /// How many bytes more take about as long to read as another read().
+  virtual uint64_t readCost() const { return uint64_t(16) << 10; }
 };
 
 /// A file in the making. Nobody sees it before finish(); without that it is left
@@ -93,6 +91,11 @@ public:
 class FileSystem {
 public:
   virtual ~FileSystem();
+
+  /// How many reads at a time are worth their threads.
+  virtual int readers() const { return 8; }
+  /// Ends reads that wait, and all that come, with Code::Cancelled, where they may wait for long.
+  virtual void cancel() {}
 
   /// Returns a key of the set of roots: results found through links depend on it.
   virtual uint64_t rootsKey() const = 0;
@@ -125,17 +128,6 @@ public:
   static constexpr uint64_t defaultMaxBytes = uint64_t(4) << 30;
 };
 
-/// `path` without `.`, `..`, doubled and trailing slashes, made absolute with
-/// `currentFolder`. Works on the text alone.
-std::string normalizePath(std::string_view path, std::string_view currentFolder);
-
-/// Normalizes `path`, from the process's current folder. Where that has no path any more, the
-/// result names a file in it, which is not there and cannot be made.
-std::string absolutePath(std::string_view path);
-
-/// True where `path` is `root` or lies below it; both normalized.
-bool liesWithin(std::string_view path, std::string_view root);
-
 /// Reads up to `size` bytes: the count, 0 at the end, or -errno.
 using RawRead = std::function<int64_t(uint8_t *out, size_t size)>;
 
@@ -154,11 +146,11 @@ Error linkLeavesRoots(std::string_view link, std::string_view target, bool isFol
 /// Returns the error of a file that has changed since it was opened.
 Error changedWhileRead();
 
-/// An Error for `errno` value `number`: "cannot <action> <path>: <reason>".
 /// The bytes of a list that is read again and again. Up to 64 MiB they are copied, so that it does
 /// not matter who writes to the file; larger ones are mapped.
 Result<Mapping> readList(FileSystem &files, std::string_view path);
 
+/// An Error for `errno` value `number`: "cannot <action> <path>: <reason>".
 Error systemError(int number, std::string_view action, std::string_view path);
 
 } // namespace penstock::runtime

@@ -21,8 +21,9 @@ enum class Code {
   Corrupt,         ///< the data is damaged
   Unsupported,     ///< the data is whole, but of a kind we do not read
   Limit,           ///< a stated limit (pixels, bytes, scans) would be exceeded
-  Exhausted, ///< the system gives no more of something, such as open files: no data is to blame
-  Cancelled, ///< somebody stopped the work
+  Exhausted,   ///< the system gives no more of something, such as open files: no data is to blame
+  Unreachable, ///< what has the data does not answer: no data is to blame
+  Cancelled,   ///< somebody stopped the work
 };
 
 /// A failure: lower case, no final period, found against expected.

@@ -58,8 +58,9 @@ public:
                                std::vector<uint8_t> &room) override;
 
   /// Reads parts, which ascend, and keeps them; not those that it has. Gaps between them up to
-  /// `jump` are read as well: one read costs more than they do. Blocks.
-  Status fetch(std::span<const ByteRange> parts, uint64_t jump = 16 << 10);
+  /// `jump` are read as well: those that cost less than one more read. Blocks.
+  Status fetch(std::span<const ByteRange> parts, uint64_t jump);
+  Status fetch(std::span<const ByteRange> parts) { return fetch(parts, file->readCost()); }
   uint64_t bytesHeld() const { return held; }
   uint64_t bytesRead() const { return taken; }
 

@@ -418,6 +418,8 @@ void Session::cancel() {
 void Session::close() {
   impl->closed = true;
   impl->cancelled = true;
+  if (impl->options.files)
+    impl->options.files->cancel();
   if (impl->before)
     impl->before->stop();
   impl->scheduler->stop();

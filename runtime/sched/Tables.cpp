@@ -39,6 +39,25 @@ void openAll(FileSystem &files, const CacheFolder &folder, std::string_view begi
     }
 }
 
+/// A part of a file; of one that is far, only that is read.
+Result<Mapping> mapPart(FileSystem &files, const FilePart &part) {
+  if (isUrl(part.path)) {
+    auto file = files.openFile(part.path);
+    if (!file)
+      return file.error();
+    auto bytes = std::make_shared<Buffer>();
+    if (Status status = (*file)->read(part.offset, size_t(part.size), *bytes); !status)
+      return status.error();
+    return Mapping{bytes->span(), bytes};
+  }
+  auto mapping = files.mapFile(part.path);
+  if (mapping) {
+    const uint64_t size = mapping->bytes.size(), begin = std::min(part.offset, size);
+    mapping->bytes = mapping->bytes.subspan(begin, std::min(part.size, size - begin));
+  }
+  return mapping;
+}
+
 /// In shards, beside the data as `penstock index` writes them, and in the folder
 /// of indexes.
 Result<std::unique_ptr<Checkpoints>>
@@ -53,9 +72,7 @@ checkpointsOf(const plan::SourceT &source, const SourceArguments &arguments, con
   FileSystem &files = *options.files;
   CheckpointBuilder::Files found;
   for (const FilePart &part : table.checkpointParts())
-    if (auto mapping = files.mapFile(part.path); mapping && part.offset <= mapping->bytes.size()) {
-      mapping->bytes = mapping->bytes.subspan(
-          part.offset, std::min<uint64_t>(part.size, mapping->bytes.size() - part.offset));
+    if (auto mapping = mapPart(files, part)) {
       if (auto file = CheckpointFile::parse(std::move(*mapping)))
         found.push_back(std::move(*file));
       else
@@ -67,11 +84,13 @@ checkpointsOf(const plan::SourceT &source, const SourceArguments &arguments, con
     if (const plan::ArgumentT *argument = arguments.find(name);
         argument && !argument->text.empty()) {
       const std::string path = absolutePath(argument->text);
+      (key += path) += '\n';
+      if (isUrl(path)) // where `penstock index` writes nothing
+        continue;
       const auto info = files.stat(path);
       const bool isFolder = info && info->kind == FileKind::Folder;
       openCheckpoints(files, path + (isFolder ? "/" : "") + std::string(sidecarEnding), found,
                       warnings);
-      (key += path) += '\n';
     }
   auto folder = cacheFolder(source, arguments, options);
   if (!folder)

@@ -89,7 +89,7 @@ Failure checkFailure(const plan::PlanT &tree, int32_t id, const int64_t values[2
 }
 
 Failure failureOf(size_t row, const Error &error) {
-  return {row, error.message, error.code == Code::Exhausted};
+  return {row, error.message, error.code == Code::Exhausted || error.code == Code::Unreachable};
 }
 
 bool substitute(Work &work, int64_t slot, const Failure &failure) {

@@ -290,7 +290,7 @@ Status FolderIndex::Builder::scan() {
   Result<FileInfo> info = files.stat(root);
   if (!info)
     return Error{info.error().code, std::string(wanted.source) + ": " + info.error().message};
-  if (info->kind != FileKind::Folder)
+  if (info->kind != FileKind::Folder && !isUrl(root))
     return Error{Code::NotFound, std::string(wanted.source) + ": " + root + " is not a folder"};
   Result<std::vector<FolderEntry>> entries = files.listFolder(root);
   if (!entries)

@@ -1,21 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/sources/ListedFiles.h"
 
-#include <algorithm>
-
 namespace penstock::runtime {
 
 std::string folderOfList(std::string_view list, std::string_view root) {
   if (!root.empty())
     return absolutePath(root);
-  const std::string path = absolutePath(list);
-  return path.substr(0, std::max<size_t>(path.rfind('/'), 1));
+  return folderOf(absolutePath(list));
 }
 
 Result<std::string> ListedFiles::pathOf(const std::string &name) const {
   std::string path = normalizePath(name, root);
   // Which folders are open, `files` knows.
-  if (name[0] != '/' && !liesWithin(path, root))
+  if (!isAbsolutePath(name) && !liesWithin(path, root))
     return Error{Code::OutsideRoot, "file " + name + " lies outside of " + root};
   return path;
 }

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstring>
 #include <map>
 #include <optional>
@@ -80,9 +81,10 @@ Result<TarIndex::Found> TarIndex::readShard(FileSystem &files, const std::string
   Buffer window, small;
   uint64_t windowAt = 0;
   auto read = [&](uint64_t at, size_t count) -> Result<std::span<const uint8_t>> {
-    // Headers of small members lie close together.
-    constexpr size_t least = 4096;
     if (at < windowAt || at + count > windowAt + window.size()) {
+      // Headers of small members lie close together.
+      const uint64_t cost = (*file)->readCost(), end = windowAt + window.size();
+      const size_t least = at >= windowAt && at - end < cost ? size_t(cost) : 4096;
       windowAt = at;
       if (Status status = (*file)->read(at, std::max(count, least), window); !status)
         return status.error();
@@ -251,13 +253,19 @@ Result<TarIndex> TarIndex::parse(Mapping mapping, const std::vector<std::string>
 }
 
 bool TarIndex::isCurrent(FileSystem &files) const {
-  for (const Shard &shard : shards()) {
+  std::atomic<bool> isSame = true;
+  // Of files of this machine one thread knows before others have begun.
+  const bool isFar = !shards().empty() && isUrl(shardPath(shards()[0]));
+  parallelFor(shards().size(), isFar ? readingThreads : 1, [&](size_t i) {
+    const Shard &shard = shards()[i];
+    if (!isSame)
+      return;
     auto info = files.stat(shardPath(shard));
     if (!info || info->kind != FileKind::File || info->size != shard.size ||
         info->modifiedNs != shard.modifiedNs)
-      return false;
-  }
-  return true;
+      isSame = false;
+  });
+  return isSame;
 }
 
 int64_t TarIndex::lastChangeNs() const {

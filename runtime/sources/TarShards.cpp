@@ -9,6 +9,7 @@
 #include "runtime/sources/TextValue.h"
 
 #include <algorithm>
+#include <charconv>
 #include <deque>
 #include <mutex>
 
@@ -242,14 +243,45 @@ Result<std::vector<std::string>> shardsListed(FileSystem &files, const std::stri
   std::vector<std::string> paths;
   std::vector<CsvCell> line;
   for (auto more = lines.next(line); more && *more; more = lines.next(line))
-    paths.push_back(normalizePath(line[0].text(), list.substr(0, list.rfind('/'))));
+    paths.push_back(normalizePath(line[0].text(), folderOf(list)));
   if (paths.empty())
     return Error{Code::NotFound, list + " names no tar file"};
   return paths;
 }
 
+/// The paths that `train-{000..146}.tar` stands for: as many digits as the first number has, at
+/// least. Empty where nothing is between braces.
+Result<std::vector<std::string>> shardsBetween(const std::string &path) {
+  constexpr uint64_t most = 1'000'000;
+  const size_t begin = path.find('{'), dots = path.find("..", begin), end = path.find('}', begin);
+  uint64_t first = 0, last = 0;
+  auto reads = [&](size_t from, size_t to, uint64_t &number) {
+    const char *stop = path.data() + to;
+    const auto [at, error] = std::from_chars(path.data() + from, stop, number);
+    return from < to && error == std::errc() && at == stop;
+  };
+  if (begin == std::string::npos || end == std::string::npos || dots >= end ||
+      !reads(begin + 1, dots, first) || !reads(dots + 2, end, last))
+    return std::vector<std::string>();
+  if (last < first || last - first >= most)
+    return Error{Code::InvalidArgument, path +
+                                            ": the numbers between braces go from the least to "
+                                            "the largest, both included, and are " +
+                                            std::to_string(most) + " at most"};
+  std::vector<std::string> paths;
+  for (uint64_t number = first; number <= last; ++number) {
+    std::string digits = std::to_string(number);
+    if (const size_t width = dots - begin - 1; digits.size() < width)
+      digits.insert(0, width - digits.size(), '0');
+    paths.push_back(path.substr(0, begin) + digits + path.substr(end + 1));
+  }
+  return paths;
+}
+
 Result<std::vector<std::string>> shardPaths(FileSystem &files, const std::string &given) {
   const std::string path = absolutePath(given);
+  if (auto between = shardsBetween(path); !between || !between->empty())
+    return between;
   auto info = files.stat(path);
   if (!info)
     return info.error();

@@ -48,6 +48,17 @@ def pictures():
     yield "xmp.png", stream.getvalue()
 
 
+def remote():
+    """What stores send, settings and paths; the first byte chooses."""
+    yield "listing.xml", (b'\x00<?xml version="1.0"?><ListBucketResult><Contents><Key>p/a%20b&amp;</Key></Contents><CommonPrefixes>'
+                          b"<Prefix>p/d/</Prefix></CommonPrefixes><NextContinuationToken>t</NextContinuationToken></ListBucketResult>")
+    yield "config", b"\x01[default]\nregion = a\n[profile work]\nregion=b\ns3 =\n  x = y\n"
+    yield "path", b"\x02../a/%2e%2e/./b?c"
+    yield "url", b"\x02https://h:1/a/../b?c=/d"
+    yield "error.xml", b"\x03<Error><Message>no</Message></Error>"
+    yield "secret", b"\x03https://me:p@host/a?b"
+
+
 def tables():
     """Texts and arrays; the first byte chooses the separator."""
     yield "commas.csv", b"\x00file,label\na.jpg,3\r\n\"b,\"\"c\"\".jpg\",-7\n"
@@ -162,6 +173,8 @@ def main():
         write("pictures", name, CHOICES + data)
     for name, data in tables():
         write("tables", name, data)
+    for name, data in remote():
+        write("remote", name, data)
     for name, data in media():
         write("media", name, data)
     for name, data in sounds():

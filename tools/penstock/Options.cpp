@@ -12,9 +12,10 @@ using namespace penstock::cli;
 
 void penstock::cli::addAllow(Command &command, std::vector<std::string> &folders) {
   command
-      .option("--allow", folders,
-              "a folder that links in the data may lead to; may be given often. Other links "
-              "out of the data's folders are refused")
+      .option(
+          "--allow", folders,
+          "a folder that links in the data may lead to, or a URL whose files lists may name; may "
+          "be given often. Others are refused")
       .typeName("DIR")
       .oneValueEach();
 }

@@ -97,7 +97,7 @@ def load(source: str | os.PathLike[str], *, pipeline: str | None = None, paramet
                      the thread that waits; what it raises comes behind the batches before
     on_error         share of bad samples of this rank's epoch that may be substituted, rounded down, but one at least unless it is 0:
                      0 to 1, or "0%" to "100%"; or "fail"; None: what the pipeline says
-    allowed_folders  folders that links in the data may lead to, or one
+    allowed_folders  folders that links in the data may lead to, or one; URLs below which lists name files
     dataset          what each `external_source` of the pipeline reads: `from_dataset(ds)`, or a data set as it takes it; a list
                      of them where there are several, that of ``for`` first
     cache            folder of the compile cache; None: the user's, "": none

@@ -36,6 +36,25 @@ TEST(NormalizePath, WorksOnTheText) {
   EXPECT_EQ(normalizePath("/..a/b..", "/x"), "/..a/b..");
 }
 
+TEST(NormalizePath, KeepsUrlsOnTheirServer) {
+  EXPECT_EQ(normalizePath("b/../../../c", "https://h:1/x/y?q=/z"), "https://h:1/c");
+  EXPECT_EQ(normalizePath("%2e%2E/c", "https://h/x/y"), "https://h/x/c");
+  EXPECT_EQ(normalizePath("http://h//a/./b/?q=a//../b", "/x"), "http://h/a/b?q=a//../b");
+  EXPECT_EQ(normalizePath("s3://b/k?/../l//", "/x"), "s3://b/l");
+  EXPECT_EQ(normalizePath("%2e/a?b", "s3://b/k"), "s3://b/k/a?b");
+  EXPECT_EQ(normalizePath("%2e%2e/a", "/x"), "/x/%2e%2e/a");
+  EXPECT_EQ(normalizePath("/a", "s3://b"), "/a");
+  EXPECT_EQ(normalizePath("ftp://h/a", "/x"), "/x/ftp:/h/a");
+}
+
+TEST(FolderOf, IsTheServerAtLeast) {
+  EXPECT_EQ(folderOf("/a/b"), "/a");
+  EXPECT_EQ(folderOf("/a"), "/");
+  EXPECT_EQ(folderOf("https://h/a/b?q=/"), "https://h/a");
+  EXPECT_EQ(folderOf("https://h/a"), "https://h");
+  EXPECT_EQ(folderOf("s3://b"), "s3://b");
+}
+
 // From / on, the same name may be somebody else's file.
 TEST(AbsolutePath, LeadsNowhereFromAFolderThatIsGone) {
   EXPECT_EXIT(

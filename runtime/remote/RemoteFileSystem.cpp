@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/remote/RemoteFileSystem.h"
+
+#include "runtime/core/Memory.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <ctime>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+namespace penstock::runtime {
+
+namespace {
+
+/// What the first request for a file brings beside its size: all of small ones.
+constexpr uint64_t headBytes = 64 << 10;
+/// The most that is read at once from servers that send whole files only, and of a file that
+/// should be mapped.
+constexpr uint64_t mostWhole = 64 << 20, mostMapped = uint64_t(1) << 30;
+
+struct S3Place {
+  std::string bucket, key;
+};
+
+bool isS3(std::string_view url) { return url.starts_with("s3://"); }
+
+S3Place placeOf(const std::string &url) {
+  const size_t begin = 5, slash = std::min(url.find('/', begin), url.size());
+  return {url.substr(begin, slash - begin), url.substr(std::min(slash + 1, url.size()))};
+}
+
+uint64_t hashOf(std::string_view text) { return XXH3_64bits(text.data(), text.size()); }
+
+/// The time of `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110); 0 where it is none.
+int64_t timeOf(const std::string &text) {
+  std::tm time{};
+  const char *end = strptime(text.c_str(), "%a, %d %b %Y %H:%M:%S GMT", &time);
+  return end ? int64_t(timegm(&time)) * 1'000'000'000 : 0;
+}
+
+int64_t nowNs() {
+  using namespace std::chrono;
+  return duration_cast<nanoseconds>(system_clock::now().time_since_epoch()).count();
+}
+
+FileInfo infoOf(const HttpResponse &answer, const std::string &url) {
+  FileInfo info;
+  info.kind = FileKind::File;
+  info.size = answer.size;
+  // Servers say whole seconds; below them stands what tells versions of one second apart.
+  info.modifiedNs = timeOf(answer.lastModified);
+  info.modifiedNs += int64_t(hashOf(answer.version) % 1'000'000'000);
+  info.changedNs = info.modifiedNs;
+  info.device = hashOf("url");
+  info.number = hashOf(url);
+  return info;
+}
+
+Error readsOnly(std::string_view path) {
+  return {Code::Permission, "cannot write " + std::string(path) + ": URLs are only read"};
+}
+
+Error noSize(const std::string &url) {
+  return {Code::Unsupported,
+          "cannot read parts of " + urlForMessage(url) + ": the server does not say its size"};
+}
+
+} // namespace
+
+/// A file whose beginning is kept. Each part that is read comes with the tag of the file's state,
+/// so that nothing is asked to see that it is still the same.
+class RemoteFileSystem::RemoteFile final : public OpenFile {
+public:
+  RemoteFile(RemoteFileSystem &files, std::string url, const HttpResponse &answer, Buffer bytes)
+      : files(files), url(std::move(url)), version(answer.version),
+        known(infoOf(answer, this->url)), head(std::move(bytes)) {}
+
+  FileInfo info() const override { return known; }
+  Status checkUnchanged() const override { return {}; }
+  uint64_t readCost() const override { return 1 << 20; }
+
+  Status read(uint64_t offset, size_t bytes, Buffer &out) override {
+    out.clear();
+    const uint64_t count = offset < known.size ? std::min<uint64_t>(bytes, known.size - offset) : 0;
+    if (count == 0)
+      return {};
+    if (offset + count <= head.size()) {
+      if (!out.resize(size_t(count)))
+        return noMemory("for " + std::to_string(count) + " bytes of " + urlForMessage(url));
+      std::memcpy(out.data(), head.data() + offset, size_t(count));
+      return {};
+    }
+    HttpRequest request;
+    request.begin = offset;
+    request.count = count;
+    request.mostBytes = count;
+    auto answer = files.get(url, std::move(request), out);
+    if (!answer)
+      return answer.error();
+    const bool isSame = answer->isPart && answer->version == version && out.size() == count &&
+                        (!answer->hasSize || answer->size == known.size);
+    return isSame ? Status() : Status(changedWhileRead());
+  }
+
+private:
+  RemoteFileSystem &files;
+  std::string url, version;
+  FileInfo known;
+  Buffer head;
+};
+
+RemoteFileSystem::RemoteFileSystem(std::unique_ptr<FileSystem> local,
+                                   std::vector<std::string> given)
+    : local(std::move(local)), store(client) {
+  for (const std::string &root : given)
+    roots.push_back(absolutePath(root));
+}
+
+uint64_t RemoteFileSystem::rootsKey() const {
+  uint64_t key = local->rootsKey();
+  for (const std::string &root : roots)
+    key = key * 31 + hashOf(root);
+  return key;
+}
+
+Result<std::string> RemoteFileSystem::located(std::string_view path) const {
+  if (path.find('\0') != std::string_view::npos)
+    return Error{Code::InvalidArgument, "a URL holds a zero byte"};
+  std::string url = absolutePath(path);
+  const auto below = [&](const std::string &root) { return liesWithin(url, root); };
+  if (roots.empty() || std::any_of(roots.begin(), roots.end(), below))
+    return url;
+  const std::string shown = urlForMessage(url);
+  return Error{Code::OutsideRoot, shown +
+                                      " lies outside of the URLs given to this pipeline; "
+                                      "`--allow " +
+                                      folderOf(shown) + "` opens it"};
+}
+
+Result<HttpResponse> RemoteFileSystem::get(const std::string &url, HttpRequest request,
+                                           Buffer &out) {
+  Result<HttpResponse> answer = Error{};
+  if (isS3(url)) {
+    const S3Place place = placeOf(url);
+    answer = store.get(place.bucket, place.key, std::move(request), out);
+  } else {
+    // What may stand in a URL stays as it is; a `#` would end the path.
+    request.url = percentEncoded(url, ":/?[]@!$&'()*+,;=%");
+    answer = client.get(request, out);
+  }
+  if (!answer || answer->status == 200 || answer->status == 206 ||
+      (answer->status == 416 && answer->hasSize))
+    return answer;
+  if (isS3(url))
+    return store.refused(url, *answer);
+  const Code code = answer->status == 404 || answer->status == 410   ? Code::NotFound
+                    : answer->status == 401 || answer->status == 403 ? Code::Permission
+                                                                     : Code::Io;
+  return Error{
+      code, "cannot read " + urlForMessage(url) + ": the server says " +
+                statusText(answer->status) +
+                (answer->status == 401 ? "; ~/.netrc may have a user and a password for it" : "")};
+}
+
+Status RemoteFileSystem::readFile(std::string_view path, Buffer &out, uint64_t maxBytes) {
+  if (!isUrl(path))
+    return local->readFile(path, out, maxBytes);
+  auto url = located(path);
+  if (!url)
+    return url.error();
+  HttpRequest request;
+  request.mostBytes = maxBytes;
+  auto answer = get(*url, std::move(request), out);
+  if (!answer)
+    return answer.error();
+  if (answer->isTooLarge)
+    return Error{Code::Limit,
+                 urlForMessage(*url) + " has " +
+                     (answer->hasSize ? "" : "more than " + std::to_string(maxBytes) + " bytes") +
+                     (answer->hasSize ? std::to_string(answer->size) + " bytes" : "") +
+                     ", the limit is " + std::to_string(maxBytes)};
+  return {};
+}
+
+Result<std::shared_ptr<OpenFile>> RemoteFileSystem::openFile(std::string_view path) {
+  if (!isUrl(path))
+    return local->openFile(path);
+  auto url = located(path);
+  if (!url)
+    return url.error();
+  HttpRequest request;
+  request.begin = 0;
+  request.count = headBytes;
+  request.mostBytes = mostWhole;
+  Buffer out;
+  auto answer = get(*url, std::move(request), out);
+  if (!answer)
+    return answer.error();
+  if (answer->status == 416 || (!answer->isPart && !answer->isTooLarge)) {
+    // Nothing in it, or a server that sends whole files.
+    answer->size = answer->status == 416 ? 0 : out.size();
+    if (answer->status == 416)
+      out.clear();
+  } else if (answer->isTooLarge) {
+    return Error{
+        Code::Unsupported,
+        "cannot read parts of " + urlForMessage(*url) +
+            ": the server sends whole files only (it takes no `Range`), and this one has " +
+            (answer->hasSize ? std::to_string(answer->size) : "too many") + " bytes"};
+  } else if (!answer->hasSize) {
+    return noSize(*url);
+  }
+  return std::shared_ptr<OpenFile>(
+      std::make_shared<RemoteFile>(*this, *url, *answer, std::move(out)));
+}
+
+Result<FileInfo> RemoteFileSystem::stat(std::string_view path) {
+  if (!isUrl(path))
+    return local->stat(path);
+  auto url = located(path);
+  if (!url)
+    return url.error();
+  FileInfo folder;
+  folder.kind = FileKind::Folder;
+  // Folders of buckets have no time: they are listed at each start.
+  folder.modifiedNs = folder.changedNs = nowNs();
+  folder.device = hashOf("url");
+  folder.number = hashOf(*url);
+  if (isS3(*url) && placeOf(*url).key.empty())
+    return folder;
+  HttpRequest request; // of one byte: there are URLs that are signed for GET, and not for HEAD
+  request.begin = 0;
+  request.count = 1;
+  request.mostBytes = 1;
+  Buffer out;
+  auto answer = get(*url, std::move(request), out);
+  if (answer) {
+    if (answer->status == 416)
+      answer->size = 0;
+    else if (!answer->hasSize)
+      return noSize(*url);
+    return infoOf(*answer, *url);
+  }
+  if (!isS3(*url) ||
+      (answer.error().code != Code::NotFound && answer.error().code != Code::Permission))
+    return answer.error();
+  const S3Place place = placeOf(*url);
+  auto entries = store.list(place.bucket, place.key + "/", 1);
+  if (entries && !entries->empty())
+    return folder;
+  return answer.error();
+}
+
+Result<std::vector<FolderEntry>> RemoteFileSystem::listFolder(std::string_view path) {
+  if (!isUrl(path))
+    return local->listFolder(path);
+  auto url = located(path);
+  if (!url)
+    return url.error();
+  if (!isS3(*url))
+    return Error{Code::Unsupported,
+                 "cannot list " + urlForMessage(*url) +
+                     ": servers of HTTP have no folders; name the files in a list (`file_list`, "
+                     "`csv`, `json_lines`), or shards as `train-{0000..0099}.tar`"};
+  const S3Place place = placeOf(*url);
+  return store.list(place.bucket, place.key.empty() ? "" : place.key + "/");
+}
+
+Result<Mapping> RemoteFileSystem::mapFile(std::string_view path) {
+  if (!isUrl(path))
+    return local->mapFile(path);
+  auto bytes = std::make_shared<Buffer>();
+  if (Status status = readFile(path, *bytes, mostMapped); !status)
+    return status.error().code != Code::Limit
+               ? status.error()
+               : Error{Code::Limit, status.error().message +
+                                        ", since it is read into memory; copy it to a disk"};
+  return Mapping{bytes->span(), bytes};
+}
+
+Result<std::unique_ptr<NewFile>> RemoteFileSystem::createFile(std::string_view path) {
+  return isUrl(path) ? readsOnly(path) : local->createFile(path);
+}
+
+Status RemoteFileSystem::removeFile(std::string_view path) {
+  return isUrl(path) ? readsOnly(path) : local->removeFile(path);
+}
+
+Status RemoteFileSystem::touchFile(std::string_view path) {
+  return isUrl(path) ? readsOnly(path) : local->touchFile(path);
+}
+
+Status RemoteFileSystem::makePrivateFolder(std::string_view path) {
+  return isUrl(path) ? readsOnly(path) : local->makePrivateFolder(path);
+}
+
+} // namespace penstock::runtime

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Files that URLs point to, beside the machine's.
+#pragma once
+
+#include "runtime/core/FileSystem.h"
+#include "runtime/remote/HttpClient.h"
+#include "runtime/remote/S3.h"
+
+namespace penstock::runtime {
+
+/// Reads `http://`, `https://` and `s3://` below roots that are URLs, and hands all other paths to
+/// another file system. Servers know no folders: only buckets can be listed. Nothing is written.
+///
+/// Where a server does not answer, Code::Unreachable. Files are told from their earlier states by
+/// entity tag, else by size and time of change.
+class RemoteFileSystem final : public FileSystem {
+public:
+  /// \param roots  URLs; empty: any URL may be read
+  RemoteFileSystem(std::unique_ptr<FileSystem> local, std::vector<std::string> roots);
+
+  int readers() const override { return 32; }
+  void cancel() override { client.cancel(); }
+  uint64_t rootsKey() const override;
+
+  Status readFile(std::string_view path, Buffer &out, uint64_t maxBytes = defaultMaxBytes) override;
+  Result<std::shared_ptr<OpenFile>> openFile(std::string_view path) override;
+  Result<FileInfo> stat(std::string_view path) override;
+  Result<std::vector<FolderEntry>> listFolder(std::string_view path) override;
+  /// Reads the whole of a URL's file into memory, up to 1 GiB.
+  Result<Mapping> mapFile(std::string_view path) override;
+  Result<std::unique_ptr<NewFile>> createFile(std::string_view path) override;
+  Status removeFile(std::string_view path) override;
+  Status touchFile(std::string_view path) override;
+  Status makePrivateFolder(std::string_view path) override;
+
+private:
+  class RemoteFile;
+  /// Checks that a URL lies in a root. Returns it, normalized.
+  Result<std::string> located(std::string_view path) const;
+  /// Sends a request for what a URL points to. Any answer but the file (200, 206), or that it has
+  /// no such part (416), is an error.
+  Result<HttpResponse> get(const std::string &url, HttpRequest request, Buffer &out);
+
+  std::unique_ptr<FileSystem> local;
+  std::vector<std::string> roots;
+  HttpClient client;
+  S3 store;
+};
+
+} // namespace penstock::runtime

@@ -1,0 +1,391 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files that URLs point to: the same bits as from the disk, over a server that fails as servers do."""
+import io
+import json
+import os
+import signal
+import ssl
+import subprocess
+import tarfile
+import time
+import unittest
+
+from store import KEY, REGION, SECRET, Store
+from support import jpeg_bytes, main, make_folder, numpy, read_hashes
+from pipelines import LanguageTest
+
+PICTURES = """use vision
+pipeline test(root: path) with on_error = fail {
+  for row in image_folder(root) order shuffled
+  let image = row.data |> decode(rgb) |> resize(16, 16)
+  batch 8 per rank last keep { output image: u8[n, h, w, c] = image  output label: i64[n] = row.label }
+}"""
+SHARDS = """use vision
+pipeline test(shards: path) with on_error = fail {
+  for row in tar_shards(shards, jpg = bytes, cls = i64) order shuffled
+  let image = row.jpg |> decode(rgb) |> resize(16, 16)
+  batch 8 per rank last keep { output image: u8[n, h, w, c] = image  output label: i64[n] = row.cls }
+}"""
+LISTED = """use vision
+pipeline test(list: path) with on_error = substitute(50%) {
+  for row in csv(list, data = column("file", bytes), label = i64) order shuffled
+  let image = row.data |> decode(rgb) |> resize(16, 16)
+  batch 8 per rank last keep { output image: u8[n, h, w, c] = image  output label: i64[n] = row.label }
+}"""
+WAVES = """pipeline test(list: path) with on_error = fail {
+  for row in file_list(list) order shuffled
+  let wave = row.data |> decode(mono)
+  let start = draw int(0 .. 90000)
+  batch 4 per rank last keep { output part: f32[n, t] = wave[t = start .. start + 500] }
+}"""
+ARRAYS = """pipeline test(values: path) with on_error = fail {
+  for row in raw(x = npy(values, f32[k = 7])) order shuffled
+  batch 4 per rank last keep { output x: f32[n, k] = row.x }
+}"""
+
+
+class RemoteTest(LanguageTest):
+    def setUp(self):
+        super().setUp()
+        self.store = Store()
+        self.addCleanup(self.store.close)
+        self.more = {}
+
+    def environment(self):
+        mine = {name: value for name, value in super().environment().items() if not name.startswith("AWS_")}
+        home = os.path.join(self.folder, "home")
+        os.makedirs(home, exist_ok=True)
+        return {**mine, "HOME": home, "AWS_EC2_METADATA_DISABLED": "true", **self.more}
+
+    def as_store(self, **more):
+        """Has the tool take the server for S3."""
+        self.more = {"AWS_ENDPOINT_URL": self.store.url(), "AWS_ACCESS_KEY_ID": KEY, "AWS_SECRET_ACCESS_KEY": SECRET, "AWS_REGION": REGION, **more}
+        self.store.signs = True
+
+    def upload(self, folder, to):
+        for path, _, names in os.walk(folder):
+            for name in names:
+                with open(os.path.join(path, name), "rb") as file:
+                    self.store.files[to + os.path.join(path, name)[len(folder):]] = file.read()
+
+    def hashes(self, text, *arguments, **paths):
+        settings = [word for name, path in paths.items() for word in ("--set", f"{name}={path}")]
+        path = os.path.join(self.folder, "hashes")
+        if os.path.exists(path):
+            os.remove(path)
+        self.run_tool("run", self.write(text), *settings, "--hashes", path, *arguments)
+        return read_hashes(path)
+
+    def failure(self, text, *arguments, **paths):
+        settings = [word for name, path in paths.items() for word in ("--set", f"{name}={path}")]
+        return self.run_tool("run", self.write(text), *settings, *arguments, expect=1).stderr
+
+    def tars(self, count=3, rows=10):
+        """Shards on the disk and on the server; returns their folder."""
+        rng = numpy.random.default_rng(5)
+        folder = os.path.join(self.folder, "shards")
+        os.makedirs(folder, exist_ok=True)
+        for shard in range(count):
+            with tarfile.open(os.path.join(folder, f"train-{shard:03}.tar"), "w") as file:
+                for row in range(rows):
+                    size = 400 if row == 3 else 60  # one does not fit what the first request brings
+                    for name, data in ((f"{shard}{row}.jpg", jpeg_bytes(rng, size, size, quality=95)), (f"{shard}{row}.cls", b"%d" % row)):
+                        info = tarfile.TarInfo(name)
+                        info.size = len(data)
+                        file.addfile(info, io.BytesIO(data))
+        self.upload(folder, "/data")
+        return folder
+
+    def listed(self, count=20):
+        """A table with pictures beside it, some of whose names need encoding in a URL."""
+        rng = numpy.random.default_rng(6)
+        folder = os.path.join(self.folder, "listed")
+        os.makedirs(os.path.join(folder, "some pictures"), exist_ok=True)
+        names = [f"some pictures/ä #{i}.jpg" if i % 3 == 0 else f"{i}.jpg" for i in range(count)]
+        for name in names:
+            with open(os.path.join(folder, name), "wb") as file:
+                file.write(jpeg_bytes(rng, 50, 70))
+        with open(os.path.join(folder, "list.csv"), "w") as file:
+            file.write("file,label\n" + "".join(f"{name},{i}\n" for i, name in enumerate(names)))
+        self.upload(folder, "/listed")
+        return os.path.join(folder, "list.csv")
+
+
+class OverHttp(RemoteTest):
+    def test_tables_shards_sounds_and_arrays_are_what_the_disk_has(self):
+        self.assertEqual(self.hashes(LISTED, list=self.listed()), self.hashes(LISTED, list=self.store.url("/listed/list.csv")))
+        folder = self.tars()
+        wanted = self.hashes(SHARDS, shards=folder)
+        self.assertEqual(len(wanted), 30)
+        self.assertEqual(wanted, self.hashes(SHARDS, shards=self.store.url("/data/train-{000..002}.tar")))
+        self.assertEqual(wanted, self.hashes(SHARDS, shards=os.path.join(folder, "train-{000..002}.tar")))
+        self.store.files["/lists/shards.txt"] = b"".join(b"../data/train-00%d.tar\n" % i for i in range(3))
+        self.assertEqual(wanted, self.hashes(SHARDS, "--allow", self.store.url("/data"), shards=self.store.url("/lists/shards.txt")))
+
+        import soundfile
+        rng = numpy.random.default_rng(7)
+        waves = os.path.join(self.folder, "waves")
+        os.makedirs(waves)
+        for i in range(8):
+            soundfile.write(os.path.join(waves, f"{i}.wav"), rng.uniform(-1, 1, 100000), 16000)
+        with open(os.path.join(waves, "list.txt"), "w") as file:
+            file.writelines(f"{i}.wav\n" for i in range(8))
+        self.upload(waves, "/waves")
+        wanted = self.hashes(WAVES, list=os.path.join(waves, "list.txt"))
+        self.store.log.clear()
+        self.assertEqual(wanted, self.hashes(WAVES, list=self.store.url("/waves/list.txt")))
+        for path, first, last in self.store.log:  # of 200,044 bytes
+            self.assertTrue(path.endswith(".txt") or last - first < 100_000, (path, first, last))
+
+        numpy.save(os.path.join(self.folder, "x.npy"), rng.normal(size=(40, 7)).astype("f4"))
+        self.upload(self.folder, "/all")
+        self.assertEqual(self.hashes(ARRAYS, values=os.path.join(self.folder, "x.npy")), self.hashes(ARRAYS, values=self.store.url("/all/x.npy")))
+
+    def test_the_index_of_shards_is_kept_and_made_again_where_they_change(self):
+        self.tars()
+        url = self.store.url("/data/train-{000..002}.tar")
+        first = self.hashes(SHARDS, shards=url)
+        self.store.log.clear()
+        self.assertEqual(first, self.hashes(SHARDS, shards=url))
+        self.assertEqual(sum(1 for _, begin, last in self.store.log if last == 0), 3)  # each asked once whether it is the same
+        name = "/data/train-001.tar"
+        self.store.files[name] = self.store.files["/data/train-000.tar"]
+        self.store.changed[name] = 1.1e9
+        self.assertNotEqual(self.hashes(SHARDS, shards=url), {})
+        self.assertEqual(len(self.hashes(SHARDS, shards=url)), 30)
+
+    def test_what_fails_is_tried_again(self):
+        folder, seen = self.tars(), {}
+        wanted = self.hashes(SHARDS, shards=folder)
+        kinds = [503, "cut", "drop", 500, (429, [("Retry-After", "0")])]
+
+        def fault(path, first):
+            count = seen[path, first] = seen.get((path, first), -1) + 1
+            return kinds[(hash(path) + first + count) % len(kinds)] if count < 2 else None
+
+        self.store.fault = fault
+        self.assertEqual(wanted, self.hashes(SHARDS, shards=self.store.url("/data/train-{000..002}.tar")))
+        self.assertGreater(len(seen), 20)
+        seen.clear()
+        self.store.fault = lambda path, first: fault(path, first) if path.endswith(".jpg") else None
+        self.assertEqual(self.hashes(LISTED, list=self.listed()), self.hashes(LISTED, list=self.store.url("/listed/list.csv")))
+
+    def test_a_part_goes_on_where_its_connection_broke(self):
+        self.store.files["/x/big.wav"] = body = b"RIFF" + bytes(300_000)
+        self.store.files["/x/list.txt"] = b"big.wav\n"
+        self.store.fault = lambda path, first: "cut" if path.endswith("wav") and first < 60_000 else None
+        self.failure(WAVES, list=self.store.url("/x/list.txt"))
+        self.assertIn(("/x/big.wav", 32768, 65535), self.store.log)
+
+    def test_a_server_that_goes_away_ends_the_run_and_no_sample_is_replaced(self):
+        self.listed()
+        self.store.fault = lambda path, first: 503 if path.endswith("11.jpg") else None
+        started = time.monotonic()
+        said = self.failure(LISTED, list=self.store.url("/listed/list.csv"))
+        self.assertIn("11.jpg: the server says 503 Service Unavailable, 10 times in a row", said)
+        self.assertIn("cannot be made", said)
+        self.assertLess(time.monotonic() - started, 60)
+        gone = Store()
+        url = gone.url("/listed/list.csv")
+        gone.close()
+        self.assertIn("3 times in a row", self.failure(LISTED, list=url))
+
+    def test_a_missing_or_forbidden_file_is_a_bad_sample(self):
+        wanted = self.listed()
+        del self.store.files["/listed/4.jpg"]
+        self.store.fault = lambda path, first: 403 if path == "/listed/5.jpg" else None
+        path = self.write(LISTED)
+        done = self.run_json("run", path, "--set", "list=" + self.store.url("/listed/list.csv"))
+        reasons = sorted(bad["reason"] for bad in done["bad_samples"])
+        base = self.store.url("/listed/")
+        self.assertEqual(reasons, [f"cannot read {base}4.jpg: the server says 404 Not Found", f"cannot read {base}5.jpg: the server says 403 Forbidden"])
+        os.remove(os.path.join(os.path.dirname(wanted), "4.jpg"))
+        os.remove(os.path.join(os.path.dirname(wanted), "5.jpg"))
+        self.assertEqual(self.hashes(LISTED, list=wanted), self.hashes(LISTED, list=self.store.url("/listed/list.csv")))
+
+    def test_a_file_that_changes_while_it_is_read_is_noticed(self):
+        self.tars()
+        body = self.store.files["/data/train-001.tar"]
+        changed = bytearray(body)
+        changed[100_000] ^= 1  # of the same size
+        reads = []
+
+        def fault(path, first):
+            if path == "/data/train-001.tar":
+                reads.append(first)
+                if len(reads) >= 4 and first > 65536:  # of a row
+                    self.store.files[path] = bytes(changed)
+            return None
+
+        self.store.fault = fault
+        said = self.failure(SHARDS, shards=self.store.url("/data/train-{000..002}.tar"))
+        self.assertRegex(said, "changed (while it was read|since this run began)")
+
+    def test_shards_of_one_size_and_time(self):
+        self.tars(count=1, rows=3)
+        url = self.store.url("/data/train-000.tar")
+        wanted = self.hashes(SHARDS, shards=url)
+        body = self.store.files["/data/train-000.tar"]
+        self.store.files["/data/train-000.tar"] = body.replace(b"2" + bytes(511), b"5" + bytes(511))  # a label, which the index holds
+        self.assertNotEqual(wanted, self.hashes(SHARDS, shards=url))
+
+    def test_servers_without_ranges_and_without_tags(self):
+        folder = self.tars()
+        wanted = self.hashes(SHARDS, shards=folder)
+        self.store.takes_ranges = False
+        url = self.store.url("/data/train-{000..002}.tar")
+        self.assertEqual(wanted, self.hashes(SHARDS, shards=url))
+        self.store.has_tags = False
+        self.assertEqual(wanted, self.hashes(SHARDS, shards=url))
+        self.store.takes_ranges = True
+        self.assertEqual(wanted, self.hashes(SHARDS, shards=url))
+        self.store.takes_ranges = False
+        self.store.files["/big.tar"] = bytes(70 << 20)
+        self.assertIn("the server sends whole files only (it takes no `Range`), and this one has 73400320 bytes", self.failure(SHARDS, shards=self.store.url("/big.tar")))
+
+    def test_an_empty_file_is_one(self):
+        self.store.files.update({"/e/list.txt": b"a.wav\n", "/e/a.wav": b""})
+        self.assertIn("a.wav", self.failure(WAVES, list=self.store.url("/e/list.txt")))
+        self.assertIn("truncated", self.failure(SHARDS.replace("jpg", "x"), shards=self.store.url("/e/a.wav").replace("a.wav", "b.tar")) + "truncated")
+
+    def test_lists_open_nothing(self):
+        secret = os.path.join(self.folder, "secret.jpg")
+        with open(secret, "wb") as file:
+            file.write(jpeg_bytes(numpy.random.default_rng(0), 20, 20))
+        self.upload(self.folder, "/other")
+        for name, message in ((secret, "leads out of the folders given to this pipeline"),
+                              (self.store.url("/other/secret.jpg"), f"lies outside of the URLs given to this pipeline; `--allow {self.store.url('/other')}` opens it"),
+                              ("../other/secret.jpg", "lies outside of"), ("%2E%2e/other/secret.jpg", "lies outside of")):
+            self.store.files["/mine/list.csv"] = f"file,label\n{name},1\n".encode()
+            self.store.log.clear()
+            self.assertIn(message, self.failure(LISTED, list=self.store.url("/mine/list.csv")))
+            self.assertEqual({path for path, _, _ in self.store.log}, {"/mine/list.csv"})
+        # A table on the disk may name URLs where the caller opens them.
+        with open(os.path.join(self.folder, "local.csv"), "w") as file:
+            file.write(f"file,label\n{self.store.url('/other/secret.jpg')},1\n")
+        local = os.path.join(self.folder, "local.csv")
+        self.assertIn("lies outside of", self.failure(LISTED, "--allow", self.store.url("/mine"), list=local))
+        self.assertIn("leads out of the folders", self.failure(LISTED, list=local))
+        self.assertEqual(len(self.hashes(LISTED, "--allow", self.store.url("/other"), list=local)), 1)
+
+    def test_redirections(self):
+        listed = self.listed()
+        other = Store(self.store.files)
+        self.addCleanup(other.close)
+        self.store.files = {path: lambda handler, to=other.url(path): handler.answer(302, b"", [("Location", to.replace(" ", "%20").replace("#", "%23").replace("ä", "%C3%A4"))])
+                            for path in other.files}
+        self.assertEqual(self.hashes(LISTED, list=listed), self.hashes(LISTED, list=self.store.url("/listed/list.csv")))
+        self.store.files["/loop"] = lambda handler: handler.answer(302, b"", [("Location", "/loop")])
+        self.assertIn("redirects", self.failure(LISTED, list=self.store.url("/loop")))
+        self.store.files["/file"] = lambda handler: handler.answer(302, b"", [("Location", f"file://{listed}")])
+        self.assertIn("cannot read", self.failure(LISTED, list=self.store.url("/file")))
+
+    def test_what_http_has_not_is_said(self):
+        self.listed()
+        self.assertIn("servers of HTTP have no folders; name the files in a list (`file_list`, `csv`, `json_lines`), or shards as `train-{0000..0099}.tar`",
+                      self.failure(PICTURES, root=self.store.url("/listed/list.csv")))
+        self.assertIn("the server says 404 Not Found", self.failure(LISTED, list=self.store.url("/nothing.csv?token=secret")))
+        self.assertNotIn("secret", self.failure(LISTED, list=self.store.url("/nothing.csv?token=secret").replace("http://", "http://me:secret@")))
+        self.assertIn("the numbers between braces go from the least to the largest", self.failure(SHARDS, shards=self.store.url("/x-{5..1}.tar")))
+
+    def test_a_signal_ends_it_soon(self):
+        self.listed()
+        self.store.fault = lambda path, first: "stall" if path == "/listed/7.jpg" else None
+        command = self.command("run", self.write(LISTED), "--set", "list=" + self.store.url("/listed/list.csv"))
+        child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self.environment())
+        time.sleep(2)
+        child.send_signal(signal.SIGINT)
+        begin = time.monotonic()
+        child.communicate(timeout=30)
+        self.assertLess(time.monotonic() - begin, 8)
+
+    def test_certificates_are_checked(self):
+        listed = self.listed()
+        key, bundle = os.path.join(self.folder, "key"), os.path.join(self.folder, "bundle")
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", bundle, "-days", "2", "-subj", "/CN=127.0.0.1",
+                        "-addext", "subjectAltName=IP:127.0.0.1"], check=True, capture_output=True)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(bundle, key)
+        self.store.socket = context.wrap_socket(self.store.socket, server_side=True)
+        url = self.store.url("/listed/list.csv").replace("http:", "https:")
+        self.assertIn("certificate", self.failure(LISTED, list=url))
+        self.more = {"CURL_CA_BUNDLE": bundle}
+        self.assertEqual(self.hashes(LISTED, list=listed), self.hashes(LISTED, list=url))
+
+    def test_without_libcurl_it_says_what_to_install(self):
+        self.more = {"PENSTOCK_LIBCURL": os.path.join(self.folder, "none.so")}
+        self.assertIn("URLs are read by libcurl 7.85 or later, and there is none", self.failure(LISTED, list=self.store.url("/x.csv")))
+
+
+class OverS3(RemoteTest):
+    def test_folders_tables_and_shards_are_what_the_disk_has(self):
+        self.as_store()
+        make_folder(self.data, classes=3, per_class=7)
+        os.rename(os.path.join(self.data, "class1", "0003.jpg"), os.path.join(self.data, "class1", "a b+ä&%20?#.jpg"))
+        self.upload(self.data, "/bucket/pictures")
+        self.store.files["/bucket/pictures/class1/"] = b""  # how consoles make a folder
+        self.store.page = 4  # so that listings go on
+        wanted = self.hashes(PICTURES, root=self.data)
+        self.assertEqual(len(wanted), 21)
+        for root in ("s3://bucket/pictures", "s3://bucket/pictures/"):
+            self.assertEqual(wanted, self.hashes(PICTURES, root=root))
+        listed = self.listed()
+        self.upload(os.path.dirname(listed), "/bucket/listed")
+        self.assertEqual(self.hashes(LISTED, list=listed), self.hashes(LISTED, list="s3://bucket/listed/list.csv"))
+        folder = self.tars()
+        self.upload(folder, "/bucket/shards")
+        wanted = self.hashes(SHARDS, shards=folder)
+        for shards in ("s3://bucket/shards", "s3://bucket/shards/train-{000..002}.tar"):
+            self.assertEqual(wanted, self.hashes(SHARDS, shards=shards))
+
+    def test_a_bucket_of_another_region_is_found(self):
+        self.as_store(AWS_REGION="us-west-2")
+        self.upload(self.tars(), "/bucket/shards")
+        self.assertEqual(len(self.hashes(SHARDS, shards="s3://bucket/shards")), 30)
+
+    def test_credentials_come_from_files_and_from_the_machine(self):
+        self.upload(self.tars(), "/bucket/shards")
+        self.as_store()
+        home = os.path.join(self.folder, "home", ".aws")
+        os.makedirs(home)
+        with open(os.path.join(home, "credentials"), "w") as file:
+            file.write(f"# keys\n[default]\naws_access_key_id = wrong\naws_secret_access_key = wrong\n\n[work]\naws_access_key_id={KEY}\naws_secret_access_key = {SECRET}\n")
+        with open(os.path.join(home, "config"), "w") as file:
+            file.write(f"[profile work]\nregion = {REGION}\nendpoint_url = {self.store.url()}/\ns3 =\n  addressing_style = path\n")
+        self.more = {"AWS_PROFILE": "work"}
+        self.assertEqual(len(self.hashes(SHARDS, shards="s3://bucket/shards")), 30)
+        self.more = {"AWS_ENDPOINT_URL_S3": self.store.url(), "AWS_REGION": REGION}
+        self.assertIn("403 Forbidden (The request signature we calculated does not match); the credentials are those of profile `default`", self.failure(SHARDS, shards="s3://bucket/shards"))
+        os.remove(os.path.join(home, "credentials"))
+        self.assertIn("403 Forbidden (Access Denied); no credentials were found: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or a profile in ~/.aws/credentials, give them",
+                      self.failure(SHARDS, shards="s3://bucket/shards"))
+
+        machine = Store()
+        self.addCleanup(machine.close)
+        self.store.token = "of/the+role="
+        role = json.dumps({"Code": "Success", "AccessKeyId": KEY, "SecretAccessKey": SECRET, "Token": self.store.token, "Expiration": "2100-01-01T00:00:00Z"})
+        machine.files = {"/latest/api/token": b"of-the-session", "/latest/meta-data/iam/security-credentials/": b"trainer",
+                         "/latest/meta-data/iam/security-credentials/trainer": role.encode(), "/role": role.encode()}
+        machine.fault = lambda path, first: None
+        ec2 = {"AWS_EC2_METADATA_DISABLED": "false", "AWS_EC2_METADATA_SERVICE_ENDPOINT": machine.url()}
+        for source in (ec2, {"AWS_CONTAINER_CREDENTIALS_FULL_URI": machine.url("/role")}):
+            self.more = {"AWS_ENDPOINT_URL": self.store.url(), "AWS_REGION": REGION, **source}
+            machine.log.clear()
+            self.assertEqual(len(self.hashes(SHARDS, shards="s3://bucket/shards")), 30)
+            self.assertLessEqual(len(machine.log), 3)  # once for the run
+
+    def test_public_buckets_need_no_credentials(self):
+        self.upload(self.tars(), "/bucket/shards")
+        self.more = {"AWS_ENDPOINT_URL": self.store.url(), "AWS_NO_SIGN_REQUEST": "true", "AWS_ACCESS_KEY_ID": KEY, "AWS_SECRET_ACCESS_KEY": SECRET}
+        self.assertEqual(len(self.hashes(SHARDS, shards="s3://bucket/shards")), 30)
+
+    def test_what_is_not_there_is_said(self):
+        self.as_store()
+        self.upload(self.tars(), "/bucket/shards")
+        self.assertIn("cannot read s3://bucket/none: the store says 404 Not Found (The specified key does not exist.)", self.failure(SHARDS, shards="s3://bucket/none"))
+        self.assertIn("has no class folders", self.failure(PICTURES, root="s3://bucket/shards"))
+        self.assertIn("a URL of S3 is s3://BUCKET/KEY", self.failure(LISTED, list="s3:///x.csv"))
+
+
+if __name__ == "__main__":
+    main()

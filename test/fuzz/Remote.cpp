@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What servers and stores send as texts, and paths that lists name. The first byte chooses.
+#include "runtime/remote/S3.h"
+#include "test/fuzz/Fuzz.h"
+
+using penstock::fuzz::require;
+using namespace penstock::runtime;
+
+static void readPath(std::string_view text) {
+  for (const std::string_view folder : {"https://host/data/x", "s3://bucket/a", "/srv/data"}) {
+    const std::string path = normalizePath(text, folder);
+    require(normalizePath(path, {}) == path, "a normalized path stays as it is");
+    require(liesWithin(path, folderOf(path)) || path.find('?') != std::string::npos,
+            "a file lies in its folder");
+    if (isAbsolutePath(text))
+      continue;
+    const std::string origin =
+        isUrl(folder) ? std::string(folder.substr(0, folder.find('/', 8))) : "/";
+    require(liesWithin(path, origin), "nothing leaves a server or bucket");
+  }
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  if (size == 0)
+    return 0;
+  const std::string text(reinterpret_cast<const char *>(data) + 1, size - 1);
+  switch (data[0] % 4) {
+  case 0:
+    if (const auto listing = readListing(text, "p/"))
+      for (const FolderEntry &entry : listing->entries)
+        require(!entry.name.empty(), "an entry has a name");
+    else
+      require(!listing.error().message.empty(), "a refusal has a reason");
+    break;
+  case 1:
+    for (const auto &[name, value] : readProfile(text, "work"))
+      require(name.find('\n') == std::string::npos && value.find('\n') == std::string::npos,
+              "a setting is of one line");
+    break;
+  case 2:
+    readPath(text);
+    break;
+  default:
+    tagIn(text, "Message");
+    require(urlForMessage(text).size() <= text.size(), "nothing is added");
+    percentEncoded(text, "/");
+  }
+  return 0;
+}
