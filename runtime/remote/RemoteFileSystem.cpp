@@ -17,6 +17,8 @@ namespace {
 
 /// What the first request for a file brings beside its size: all of small ones.
 constexpr uint64_t headBytes = 64 << 10;
+/// What is kept of it where that is little of the file: its header.
+constexpr uint64_t keptBytes = 4 << 10, largeFile = 1 << 20;
 /// The most that is read at once from servers that send whole files only, and of a file that
 /// should be mapped.
 constexpr uint64_t mostWhole = 64 << 20, mostMapped = uint64_t(1) << 30;
@@ -212,6 +214,13 @@ Result<std::shared_ptr<OpenFile>> RemoteFileSystem::openFile(std::string_view pa
             (answer->hasSize ? std::to_string(answer->size) : "too many") + " bytes"};
   } else if (!answer->hasSize) {
     return noSize(*url);
+  }
+  if (answer->isPart && answer->size > largeFile) {
+    Buffer kept;
+    if (!kept.resize(std::min(out.size(), size_t(keptBytes))))
+      return noMemory("for a part of " + urlForMessage(*url));
+    std::memcpy(kept.data(), out.data(), kept.size());
+    out = std::move(kept);
   }
   return std::shared_ptr<OpenFile>(
       std::make_shared<RemoteFile>(*this, *url, *answer, std::move(out)));

@@ -10,8 +10,10 @@
 
 #include <algorithm>
 #include <charconv>
+#include <condition_variable>
 #include <deque>
 #include <mutex>
+#include <set>
 
 namespace penstock::runtime {
 
@@ -21,18 +23,46 @@ namespace {
 
 constexpr std::string_view keyColumn = "__key__";
 
-/// Files that stay open, as many as a process may well have open.
+/// Files that stay open, as many as a process may well have open; far ones take no descriptor.
 class OpenShards {
 public:
   OpenShards(FileSystem &files, const TarIndex &index)
-      : files(files), index(index), open(index.shards().size()) {}
+      : files(files), index(index), open(index.shards().size()),
+        most(!open.empty() && isUrl(index.shardPath(index.shards()[0])) ? 4096 : 128) {}
 
   Result<std::shared_ptr<OpenFile>> get(size_t number) {
     {
-      std::lock_guard guard(lock);
+      std::unique_lock guard(lock);
+      // One opens it, which may take long, and all take that.
+      ended.wait(guard, [&] { return open[number] || !opening.contains(number); });
       if (open[number])
         return open[number];
+      opening.insert(number);
     }
+    const Opening mine{*this, number};
+    auto file = openShard(number);
+    if (!file)
+      return file;
+    std::lock_guard guard(lock);
+    open[number] = *file;
+    order.push_back(number);
+    if (order.size() > most)
+      forgetOldest();
+    return file;
+  }
+
+private:
+  /// Whatever comes of it, others wait no longer.
+  struct Opening {
+    OpenShards &shards;
+    size_t number;
+    ~Opening() {
+      std::lock_guard guard(shards.lock);
+      shards.opening.erase(number);
+      shards.ended.notify_all();
+    }
+  };
+  Result<std::shared_ptr<OpenFile>> openShard(size_t number) {
     const TarIndex::Shard &shard = index.shards()[number];
     const std::string path = index.shardPath(shard);
     auto file = files.openFile(path);
@@ -43,18 +73,8 @@ public:
     const FileInfo info = (*file)->info();
     if (info.size != shard.size || info.modifiedNs != shard.modifiedNs)
       return Error{Code::Io, path + " has changed since this run began"};
-    std::lock_guard guard(lock);
-    if (!open[number]) {
-      open[number] = *file;
-      order.push_back(number);
-      if (order.size() > most)
-        forgetOldest();
-    }
     return file;
   }
-
-private:
-  static constexpr size_t most = 128;
   void forgetOldest() { // those who read from it keep it
     open[order.front()].reset();
     order.pop_front();
@@ -71,8 +91,11 @@ private:
   FileSystem &files;
   const TarIndex &index;
   std::mutex lock;
+  std::condition_variable ended;
+  std::set<size_t> opening;
   std::vector<std::shared_ptr<OpenFile>> open; // by shard
-  std::deque<size_t> order;                    // as they were opened
+  const size_t most;
+  std::deque<size_t> order; // as they were opened
 };
 
 class TarShards final : public Source {

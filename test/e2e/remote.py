@@ -154,6 +154,15 @@ class OverHttp(RemoteTest):
         self.assertNotEqual(self.hashes(SHARDS, shards=url), {})
         self.assertEqual(len(self.hashes(SHARDS, shards=url)), 30)
 
+    def test_each_shard_is_opened_once(self):
+        self.tars()
+        self.store.delay = 0.05
+        url = self.store.url("/data/train-{000..002}.tar")
+        wanted = self.hashes(SHARDS, shards=url)
+        self.store.log.clear()
+        self.assertEqual(wanted, self.hashes(SHARDS, shards=url))
+        self.assertEqual(sum(1 for _, _, last in self.store.log if last == 65535), 3)
+
     def test_what_fails_is_tried_again(self):
         folder, seen = self.tars(), {}
         wanted = self.hashes(SHARDS, shards=folder)
