@@ -67,6 +67,22 @@ def AddCancellationPoints : Pass<"pipe-add-cancellation-points", "::mlir::Module
                            "::mlir::scf::SCFDialect"];
 }
 
+def RemoveRepeats : Pass<"pipe-remove-repeats", "::mlir::ModuleOp"> {
+  let summary = "Leave out operations of loops that repeat what is known";
+  let description = [{
+    Upstream's elimination of common subexpressions, for functions whose blocks are
+    not too long for it: index arithmetic of the loops repeats itself. Functions with
+    a block of more than 8,192 operations stay as they are.
+
+    ```mlir
+    %a = arith.muli %i, %width : i64
+    %b = arith.muli %i, %width : i64
+    // becomes
+    %a = arith.muli %i, %width : i64
+    ```
+  }];
+}
+
 def LoopsToLLVM : Pass<"pipe-loops-to-llvm", "::mlir::ModuleOp"> {
   let summary = "Turn loops into the LLVM dialect, and drop the pipeline";
   let description = [{

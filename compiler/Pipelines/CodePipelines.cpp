@@ -58,7 +58,7 @@ void pipelines::buildDeviceCodePipeline(mlir::OpPassManager &manager) {
 
 void pipelines::buildLLVMPipeline(mlir::OpPassManager &manager, int level) {
   // Index arithmetic of the loops repeats itself; LLVM's passes see less then.
-  manager.addPass(mlir::createCSEPass());
+  manager.addPass(conversion::createRemoveRepeats());
   conversion::LoopsToLLVMOptions options;
   options.level = level;
   manager.addPass(conversion::createLoopsToLLVM(options));

@@ -92,6 +92,26 @@ std::pair<int64_t, int64_t> LoopPlanner::planesOf(Value tensor, int64_t most, in
   return {-1, alone};
 }
 
+/// Returns whether one of `made` reads many neighbours along the tensor's last axis. Lanes along
+/// another one would take each of them from its own place, again for each element of a short last
+/// axis.
+static bool readsManyAlongLast(NamedTensorType type, ValueRange made) {
+  constexpr int64_t many = 64;
+  return llvm::any_of(made, [&](Value value) {
+    auto window = value.getDefiningOp<WindowOp>();
+    if (!window)
+      return false;
+    int64_t neighbours = 1;
+    bool isAlongLast = false;
+    for (auto [name, low, high] : llvm::zip_equal(window.getOver().getAsRange<StringAttr>(),
+                                                  window.getLow(), window.getHigh())) {
+      neighbours *= high - low + 1;
+      isAlongLast |= name == type.getAxes().back().name && high > low;
+    }
+    return isAlongLast && neighbours >= many;
+  });
+}
+
 /// Returns the bytes of an element as loops hold it. The place of the best of few is a number of
 /// four bytes until it is stored; where lanes take whole vectors of what it is found by, that is
 /// what counts.
@@ -112,7 +132,8 @@ LoopsAttr LoopPlanner::loopsFor(Value tensor, ValueRange made) {
   const int64_t rank = type.getRank();
   if (rank == 0)
     return {};
-  const int64_t along = penstock::analysis::usualLaneAxis(type);
+  const int64_t along =
+      readsManyAlongLast(type, made) ? rank - 1 : penstock::analysis::usualLaneAxis(type);
   int64_t unroll = along + 1 < rank ? rank - 1 : -1;
   if (unroll < 0 && !made.empty())
     for (int64_t axis = 0; axis < rank - 1; ++axis)
