@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <climits>
 #include <cstdint>
+#include <cstdlib>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace penstock::runtime {
@@ -37,7 +39,16 @@ bool isUrl(std::string_view path) { return originEnd(path) != 0; }
 
 bool isAbsolutePath(std::string_view path) { return path.starts_with('/') || isUrl(path); }
 
-std::string normalizePath(std::string_view path, std::string_view currentFolder) {
+/// The folder behind a link, without any link; else the path as it is.
+static std::string behindLink(const std::string &path) {
+  struct stat found;
+  char target[PATH_MAX];
+  const bool isLink = ::lstat(path.c_str(), &found) == 0 && S_ISLNK(found.st_mode);
+  return isLink && ::realpath(path.c_str(), target) ? target : path;
+}
+
+static std::string normalized(std::string_view path, std::string_view currentFolder,
+                              bool followsLinks) {
   std::string whole;
   if (!isAbsolutePath(path)) {
     whole = currentFolder.substr(0, pathEnd(currentFolder, originEnd(currentFolder)));
@@ -51,22 +62,33 @@ std::string normalizePath(std::string_view path, std::string_view currentFolder)
   for (size_t at = origin; at < query;) {
     const size_t end = std::min(whole.find('/', at), query);
     std::string_view part(whole.data() + at, end - at);
-    if (isDots(part, 2, origin))
+    if (isDots(part, 2, origin)) {
+      if (followsLinks && !origin)
+        out = behindLink(out);
       out.resize(std::max(origin, out.size() == origin ? 0 : out.rfind('/')));
-    else if (!part.empty() && !isDots(part, 1, origin))
+    } else if (!part.empty() && !isDots(part, 1, origin)) {
       (out += '/') += part;
+    }
     at = end + 1;
   }
   out += std::string_view(whole).substr(query);
   return out.empty() ? "/" : out;
 }
 
+std::string normalizePath(std::string_view path, std::string_view currentFolder) {
+  return normalized(path, currentFolder, false);
+}
+
+std::string resolvePath(std::string_view path, std::string_view currentFolder) {
+  return normalized(path, currentFolder, true);
+}
+
 std::string absolutePath(std::string_view path) {
   if (isAbsolutePath(path))
-    return normalizePath(path, {});
+    return resolvePath(path, {});
   char current[PATH_MAX];
   if (::getcwd(current, sizeof current))
-    return normalizePath(path, current);
+    return resolvePath(path, current);
   // A folder that was deleted has no path, and holds nothing; the system knows it by this one.
   const std::string below = normalizePath(path, "/");
   return "/proc/self/cwd" + (below == "/" ? "" : below);
@@ -82,7 +104,8 @@ std::string folderOf(std::string_view path) {
 bool liesWithin(std::string_view path, std::string_view root) {
   if (root == "/")
     return true;
-  return path.starts_with(root) && (path.size() == root.size() || path[root.size()] == '/');
+  return path.starts_with(root) && (path[std::min(root.size(), path.size() - 1)] == '/' ||
+                                    root.size() == pathEnd(path, originEnd(path)));
 }
 
 /// Reads a code point of UTF-8 (RFC 3629), or one byte that begins none.

@@ -19,7 +19,11 @@ bool isAbsolutePath(std::string_view path);
 /// server or bucket, and what stands behind a `?` stays as it is.
 std::string normalizePath(std::string_view path, std::string_view currentFolder);
 
-/// Normalizes `path`, from the process's current folder. Where that has no path any more, the
+/// The same of files of this machine as the system takes it: the `..` behind a symbolic link is the
+/// folder that holds the link's target.
+std::string resolvePath(std::string_view path, std::string_view currentFolder);
+
+/// Resolves `path`, from the process's current folder. Where that has no path any more, the
 /// result names a file in it, which is not there and cannot be made.
 std::string absolutePath(std::string_view path);
 

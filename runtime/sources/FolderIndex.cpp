@@ -177,6 +177,12 @@ struct FolderIndex::Builder {
   FolderIndex finish(size_t done) const;
 };
 
+/// Returns whether what a link leads to may become a folder while the link, and the folder that it
+/// is in, stay as they are. Such a folder is listed each time.
+static bool mayBecomeFolder(const FolderEntry &entry) {
+  return entry.link != Link::None && entry.kind != FileKind::Folder;
+}
+
 /// Takes an entry of a folder. Nothing is dropped in silence: a folder that cannot be entered would
 /// take its files with it, and a link may lead to one. An unreadable picture is a row that fails.
 Status FolderIndex::Builder::takeEntry(const std::string &folder, FolderEntry &entry, Found &found,
@@ -190,6 +196,8 @@ Status FolderIndex::Builder::takeEntry(const std::string &folder, FolderEntry &e
   else if (isWanted)
     found.add(entry.name);
   found.hasLinks |= !isFolder && isWanted && entry.link != Link::None;
+  if (mayBecomeFolder(entry) && !isWanted)
+    found.times = {};
   return {};
 }
 
@@ -305,6 +313,8 @@ Status FolderIndex::Builder::scan() {
       return brokenLink(root, entry.name);
     if (entry.kind == FileKind::Folder)
       names.push_back(entry.name);
+    if (mayBecomeFolder(entry))
+      top.times = {};
   }
   if (names.empty())
     return nothingFound(*entries);

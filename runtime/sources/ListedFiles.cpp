@@ -10,7 +10,7 @@ std::string folderOfList(std::string_view list, std::string_view root) {
 }
 
 Result<std::string> ListedFiles::pathOf(const std::string &name) const {
-  std::string path = normalizePath(name, root);
+  std::string path = resolvePath(name, root);
   // Which folders are open, `files` knows.
   if (!isAbsolutePath(name) && !liesWithin(path, root))
     return Error{Code::OutsideRoot, "file " + name + " lies outside of " + root};

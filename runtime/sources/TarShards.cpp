@@ -266,7 +266,7 @@ Result<std::vector<std::string>> shardsListed(FileSystem &files, const std::stri
   std::vector<std::string> paths;
   std::vector<CsvCell> line;
   for (auto more = lines.next(line); more && *more; more = lines.next(line))
-    paths.push_back(normalizePath(line[0].text(), folderOf(list)));
+    paths.push_back(resolvePath(line[0].text(), folderOf(list)));
   if (paths.empty())
     return Error{Code::NotFound, list + " names no tar file"};
   return paths;

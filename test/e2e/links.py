@@ -9,6 +9,7 @@ from pipelines import LanguageTest
 from support import jpeg_bytes, main
 
 import numpy
+from PIL import Image
 
 TREES = int(os.environ.get("PENSTOCK_TREES", "12"))
 # As torchvision.datasets.folder has them.
@@ -221,6 +222,65 @@ class Links(LanguageTest):
         hint = self.run_tool("run", *run, "--allow", os.path.join(pool, "bee"), expect=1).stderr
         self.assertIn(f"{self.root}/cat/more is a link to {pool}/ant, outside", hint)
         self.run_tool("run", *run, "--allow", os.path.join(pool, "bee"), "--allow", os.path.join(pool, "ant"))
+
+    def test_what_links_lead_to_changes_kinds(self):
+        """An index is kept by the times of the folders that have the links, which then stay as they are."""
+        for seed in range(4):
+            rng = random.Random(seed)
+            base = os.path.join(self.folder, f"kinds{seed}")
+            root, pool = os.path.join(base, "root"), os.path.join(base, "pool")
+            targets = []
+            for label in range(4):
+                self.picture(os.path.join(root, f"c{label}", "1.jpg"))
+                for place in (f"b{label}", f"c{label}/more", f"c{label}/deep/more"):
+                    if rng.random() < 0.4:
+                        targets.append(os.path.join(pool, str(len(targets))))
+                        self.link(targets[-1], os.path.join(root, place))
+
+            def turn(target):
+                was_folder = os.path.isdir(target)
+                subprocess.run(["rm", "-rf", target])
+                if was_folder or not os.path.basename(target) == "0" and rng.random() < 0.3:
+                    self.picture(target)  # a file
+                else:
+                    self.picture(os.path.join(target, "2.jpg"))
+
+            for target in targets:
+                turn(target)
+            path = self.write(TEXT)
+            for _ in range(3):
+                for folder, inner, _ in os.walk(base):
+                    for name in [folder, *(os.path.join(folder, name) for name in inner)]:
+                        os.utime(name, (1e9, 1e9))
+                count = len(Model(root, [pool]).samples())
+                done = self.run_json("run", path, "--set", f"root={root}", "--allow", pool)
+                self.assertEqual(done["samples"], count, seed)
+                labels = self.sample(TEXT, count - 1, "--set", f"root={root}", "--allow", pool)
+                self.assertEqual(labels["label"], Model(root, [pool]).samples()[-1][1], seed)
+                for target in targets:
+                    turn(target)
+
+    def test_dots_behind_a_link_are_those_of_its_target(self):
+        other = os.path.join(self.folder, "other")
+        self.picture(os.path.join(self.root, "a", "1.jpg"))
+        for i in range(3):
+            self.picture(os.path.join(other, "a", f"{i}.jpg"))
+        self.picture(os.path.join(other, "deep", "1.jpg"))
+        self.link("../other/deep", os.path.join(self.root, "link"))
+        path = self.write(TEXT)
+        for root, count in ((self.root, 2), (f"{self.root}/link/..", 4), (f"{self.root}/link/../../root/./a/..", 2), (f"{self.root}/a/../link/..", 4)):
+            self.assertEqual(self.run_json("run", path, "--set", f"root={root}", "--allow", other)["samples"], count, root)
+        text = TEXT.replace("image_folder(root)", "file_list(root)").replace("row.label", "i64(max(row.data |> decode(gray) over [h, w, c]))")
+        listed = os.path.join(self.folder, "list.txt")
+        black = numpy.zeros((8, 8), numpy.uint8)
+        for i, name in enumerate(("x.png", "sub/x.png", "sub/deep/y")):
+            os.makedirs(os.path.dirname(os.path.join(self.folder, name)), exist_ok=True)
+            Image.fromarray(black + i).save(os.path.join(self.folder, name), "PNG")
+        self.link("sub/deep", os.path.join(self.folder, "hop"))
+        with open(listed, "w") as file:
+            file.write("hop/../x.png\nsub/deep/../x.png\nsub/../x.png\nhop/y\n")
+        found = [int(self.sample(text, i, "--set", f"root={listed}")["label"]) for i in range(4)]
+        self.assertEqual(found, [1, 1, 0, 2])
 
     def test_shards(self):
         self.picture(os.path.join(self.root, "cat", "1.jpg"))
