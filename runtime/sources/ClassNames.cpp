@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/sources/ClassNames.h"
 
-#include "runtime/sources/TextValue.h"
+#include "runtime/core/TextValue.h"
 
 #include <algorithm>
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/sources/CsvSource.h"
 
+#include "runtime/core/TextValue.h"
 #include "runtime/sources/Csv.h"
 #include "runtime/sources/ListedFiles.h"
 #include "runtime/sources/TextList.h"
-#include "runtime/sources/TextValue.h"
 
 #include <algorithm>
 

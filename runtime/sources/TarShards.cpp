@@ -2,11 +2,11 @@
 #include "runtime/sources/TarShards.h"
 
 #include "runtime/core/Memory.h"
+#include "runtime/core/TextValue.h"
 #include "runtime/sources/ClassNames.h"
 #include "runtime/sources/Csv.h"
 #include "runtime/sources/IndexCache.h"
 #include "runtime/sources/TarIndex.h"
-#include "runtime/sources/TextValue.h"
 
 #include <algorithm>
 #include <charconv>

@@ -2,8 +2,8 @@
 #include "runtime/sources/TextList.h"
 
 #include "runtime/core/Memory.h"
+#include "runtime/core/TextValue.h"
 #include "runtime/sources/ClassNames.h"
-#include "runtime/sources/TextValue.h"
 
 #include <algorithm>
 #include <bit>

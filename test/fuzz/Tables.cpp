@@ -2,11 +2,11 @@
 //
 // Tables written as text, numbers in them, and headers of .npy files. The first
 // byte chooses the separator.
+#include "runtime/core/TextValue.h"
 #include "runtime/media/numbers/Npy.h"
 #include "runtime/sources/Csv.h"
 #include "runtime/sources/Json.h"
 #include "runtime/sources/TextList.h"
-#include "runtime/sources/TextValue.h"
 #include "test/fuzz/Fuzz.h"
 
 using penstock::fuzz::require;

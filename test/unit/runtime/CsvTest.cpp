@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/sources/Csv.h"
 #include "runtime/core/FakeFileSystem.h"
+#include "runtime/core/TextValue.h"
 #include "runtime/sources/CsvSource.h"
-#include "runtime/sources/TextValue.h"
 
 #include <gtest/gtest.h>
 

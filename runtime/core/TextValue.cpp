@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/sources/TextValue.h"
+#include "runtime/core/TextValue.h"
 
 #include <algorithm>
 #include <bit>
