@@ -3,31 +3,34 @@
 // Volumes as NIfTI files hold them, packed by gzip or not.
 #pragma once
 
-#include "runtime/media/Medium.h"
+#include "runtime/media/numbers/ArrayMedium.h"
+#include "runtime/media/numbers/Gzip.h"
+#include "runtime/media/numbers/NiftiFile.h"
 
-#include <vector>
+#include <optional>
 
 namespace penstock::runtime {
 
 /// The result's axes, from the last one on, are x, y, z, t, ... of the file, or with `orient` those
 /// that go right, forward and up, and t, ... (nibabel's closest canonical orientation). Floats are
 /// what the header makes of the voxels; integers are the voxels, where their type holds them.
-class Nifti final : public Medium {
+class NiftiVolume final : public ArrayFile {
 public:
-  explicit Nifti(MediumHost &) {}
-
-  static Status probe(const MediumInput &input, const ImageLimits &limits, media::Record &numbers);
-  static Status parts(const MediumInput &input, const MediumRequest &request,
-                      std::vector<ByteRange> &parts);
-  Status decode(const MediumInput &input, const MediumRequest &request, const MediumLayout &layout,
-                uint8_t *out) override;
-  Status accepts(const MediumInput &input, const MediumRequest &request) override;
-  /// Of a packed file, whether all of it can be unpacked; others say in their header how long they
-  /// are.
-  Status checkEnd(const MediumInput &input) override;
+  using ArrayFile::ArrayFile;
+  Status open();
+  Status say(media::Record &numbers) const;
+  Result<StoredArray> array(const MediumRequest &request) const;
+  MediaBytes &bytes() { return packed ? static_cast<MediaBytes &>(*packed) : *file; }
+  bool isPacked() const { return packed.has_value(); }
+  /// Whether a packed file is good does not depend on what is read of it; others say in their
+  /// header how long they are.
+  Status checkEnd();
 
 private:
-  std::vector<uint8_t> room;
+  std::optional<GzipBytes> packed;
+  NiftiHeader header;
 };
+
+using Nifti = ArrayMedium<NiftiVolume>;
 
 } // namespace penstock::runtime

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/media/numbers/Npy.h"
 
-#include "runtime/media/numbers/StoredArray.h"
-
 #include <algorithm>
 #include <optional>
 #include <string_view>
@@ -198,66 +196,38 @@ Result<NpyHeader> readNpyHeader(MediaBytes &file) {
   return header;
 }
 
-namespace {
-
-/// Where the elements lie; or what is wrong with the file for this request.
-Result<StoredArray> npyArray(MediaBytes &file, const MediumRequest &request) {
-  auto header = readNpyHeader(file);
-  if (!header)
-    return header.error();
-  if (header->type != request.type)
-    return Error{Code::Unsupported, "the file has elements of " +
-                                        std::string(nameOf(header->type)) + ", and " +
-                                        nameOf(request.type) + " are wanted"};
-  if (!std::ranges::equal(header->shape, request.extents))
-    return Error{Code::InvalidArgument,
-                 "the request is not of the file's shape, " + header->typeText()};
-  StoredArray array{storedAs(header->type), header->isBigEndian, header->data};
-  if (header->isFirstFastest)
-    array.packFirstFastest(header->shape);
-  else
-    array.packLastFastest(header->shape);
-  return array;
+Status NpyFile::open() {
+  auto read = readNpyHeader(bytes());
+  if (!read)
+    return read.error();
+  header = std::move(*read);
+  return {};
 }
 
-} // namespace
-
-Status Npy::probe(const MediumInput &input, const ImageLimits &, media::Record &numbers) {
-  OpenedMedia file(input);
-  auto header = readNpyHeader(*file);
-  if (!header)
-    return header.error();
-  if (header->shape.size() > PST_MAX_RANK)
-    return Error{Code::Unsupported, ".npy file of " + std::to_string(header->shape.size()) +
+Status NpyFile::say(media::Record &numbers) const {
+  if (header.shape.size() > PST_MAX_RANK)
+    return Error{Code::Unsupported, ".npy file of " + std::to_string(header.shape.size()) +
                                         " axes is not read: tensors have " +
                                         std::to_string(PST_MAX_RANK) + " at most"};
-  numbers[media::npyRank] = int64_t(header->shape.size());
+  numbers[media::npyRank] = int64_t(header.shape.size());
   for (size_t axis = 0; axis < PST_MAX_RANK; ++axis)
-    numbers[media::npyExtent + axis] = axis < header->shape.size() ? header->shape[axis] : 1;
+    numbers[media::npyExtent + axis] = axis < header.shape.size() ? header.shape[axis] : 1;
   return {};
 }
 
-Status Npy::parts(const MediumInput &input, const MediumRequest &request,
-                  std::vector<ByteRange> &parts) {
-  OpenedMedia file(input);
-  auto array = npyArray(*file, request);
-  if (!array)
-    return array.error();
-  addParts(*array, request, parts);
-  return {};
-}
-
-Status Npy::decode(const MediumInput &input, const MediumRequest &request,
-                   const MediumLayout &layout, uint8_t *out) {
-  OpenedMedia file(input);
-  auto array = npyArray(*file, request);
-  return array ? readArray(*file, *array, request, layout, out, room) : Status(array.error());
-}
-
-Status Npy::accepts(const MediumInput &input, const MediumRequest &request) {
-  OpenedMedia file(input);
-  auto array = npyArray(*file, request);
-  return array ? Status() : Status(array.error());
+Result<StoredArray> NpyFile::array(const MediumRequest &request) const {
+  if (header.type != request.type)
+    return Error{Code::Unsupported, "the file has elements of " + std::string(nameOf(header.type)) +
+                                        ", and " + nameOf(request.type) + " are wanted"};
+  if (!std::ranges::equal(header.shape, request.extents))
+    return Error{Code::InvalidArgument,
+                 "the request is not of the file's shape, " + header.typeText()};
+  StoredArray array{storedAs(header.type), header.isBigEndian, header.data};
+  if (header.isFirstFastest)
+    array.packFirstFastest(header.shape);
+  else
+    array.packLastFastest(header.shape);
+  return array;
 }
 
 } // namespace penstock::runtime

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "runtime/core/DType.h"
-#include "runtime/media/Medium.h"
+#include "runtime/media/numbers/ArrayMedium.h"
 
 #include <cstdint>
 #include <string>
@@ -31,19 +31,17 @@ struct NpyHeader {
 Result<NpyHeader> readNpyHeader(MediaBytes &file);
 
 /// Arrays of up to as many axes as tensors have, as a medium; the result has their type.
-class Npy final : public Medium {
+class NpyFile final : public ArrayFile {
 public:
-  explicit Npy(MediumHost &) {}
-
-  static Status probe(const MediumInput &input, const ImageLimits &limits, media::Record &numbers);
-  static Status parts(const MediumInput &input, const MediumRequest &request,
-                      std::vector<ByteRange> &parts);
-  Status decode(const MediumInput &input, const MediumRequest &request, const MediumLayout &layout,
-                uint8_t *out) override;
-  Status accepts(const MediumInput &input, const MediumRequest &request) override;
+  using ArrayFile::ArrayFile;
+  Status open();
+  Status say(media::Record &numbers) const;
+  Result<StoredArray> array(const MediumRequest &request) const;
 
 private:
-  std::vector<uint8_t> room;
+  NpyHeader header;
 };
+
+using Npy = ArrayMedium<NpyFile>;
 
 } // namespace penstock::runtime
