@@ -67,7 +67,7 @@ LogicalResult DecodeOp::verify() {
   const auto *medium = mediumNamed(getMedia()); // C1
   if (!medium)
     return emitOpError() << "knows no medium `" << getMedia() << "`";
-  if (!llvm::is_contained(medium->formats, std::string_view(getFormat())))
+  if (!penstock::media::knowsFormat(*medium, std::string_view(getFormat())))
     return emitOpError() << "knows no format `" << getFormat() << "` of `" << getMedia() << "`";
   if (getAsked().size() != medium->arguments.size())
     return emitOpError() << "is asked for " << getAsked().size() << " numbers, not "

@@ -207,7 +207,8 @@ def Pipe_DecodeOp : Pipe_Op<"decode", [Pure, Pipe_OfClass<"media">, Pipe_SizedOp
     the result's axes are h, w and c, in u8 or u16; of a `video` t, h, w and c, and it
     is `asked` for the number of the first frame and the step to the next one; of
     `numbers` any, and it is asked to skip so many bytes; of `npy` and `nifti` any, too,
-    those of the file; of a `wave` t, and c unless it is `mono`. `region` is
+    those of the file; of `ply` and `pcd` the points and the numbers of each, of the fields that
+    stand in place of a format, with a blank between two (all of them where there are none); of a `wave` t, and c unless it is `mono`. `region` is
     what the required-region analysis asks for along the axes in `over`: all first
     elements, then all ends; without it everything is decoded. The result's
     elements outside the region are not defined, and nothing reads them. With

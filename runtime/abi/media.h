@@ -28,6 +28,9 @@ struct Medium {
   std::span<const std::string_view> formats;
   /// Set if the arguments choose elements of the first axis.
   bool choosesByArguments = false;
+  /// Set if a decode names fields of the file in place of a format, with a blank between two; all
+  /// of them where it names none.
+  bool namesFields = false;
 };
 
 inline constexpr Number ofImages[] = {
@@ -64,6 +67,9 @@ inline constexpr Number ofNifti[] = {{"x"},
                                      {"d_anterior", true},
                                      {"d_superior", true}};
 inline constexpr std::string_view forNifti[] = {"nifti"};
+/// How many points there are, and numbers of each; of an image of points, its sides.
+inline constexpr Number ofPly[] = {{"points"}, {"columns"}};
+inline constexpr Number ofPcd[] = {{"points"}, {"columns"}, {"width"}, {"height"}};
 
 /// Places of the numbers that all pictures have; those of images and videos follow.
 enum : size_t {
@@ -76,6 +82,7 @@ enum : size_t {
 };
 enum : size_t { npyRank, npyExtent };
 enum : size_t { niftiExtent, niftiDistance = 7, niftiUpright = 11, niftiUprightDistance = 14 };
+enum : size_t { cloudPoints, cloudColumns, cloudWidth, cloudHeight };
 enum : size_t { waveRate, waveChannels, waveSamples, waveBits, waveDuration };
 
 inline constexpr Medium all[] = {
@@ -85,14 +92,32 @@ inline constexpr Medium all[] = {
     {"wave", ofWaves, {}, ofSound},
     {"npy", ofNpy, {}, forNpy},
     {"nifti", ofNifti, {}, forNifti},
+    {"ply", ofPly, {}, {}, false, true},
+    {"pcd", ofPcd, {}, {}, false, true},
 };
+
+/// Returns whether a decode of a medium may have this format, or name these fields.
+constexpr bool knowsFormat(const Medium &medium, std::string_view format) {
+  for (std::string_view known : medium.formats)
+    if (format == known)
+      return true;
+  if (!medium.namesFields)
+    return false;
+  bool isBehindBlank = true; // or at the beginning
+  for (char c : format) {
+    if ((c == ' ' && isBehindBlank) || static_cast<unsigned char>(c) < ' ')
+      return false;
+    isBehindBlank = c == ' ';
+  }
+  return format.empty() || !isBehindBlank;
+}
 
 /// Returns whether the result has rows and columns of pixels, its last axes but channels.
 constexpr bool isPicture(std::string_view name) { return name == "image" || name == "video"; }
 
 /// Returns whether the result has any type and axes, those that a decode names.
 constexpr bool isOfNumbers(std::string_view name) {
-  return name == "numbers" || name == "npy" || name == "nifti";
+  return name == "numbers" || name == "npy" || name == "nifti" || name == "ply" || name == "pcd";
 }
 
 /// Most numbers of a header, and arguments of a decode.

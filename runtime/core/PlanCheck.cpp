@@ -254,9 +254,7 @@ private:
             " arguments");
     for (int32_t argument : d.arguments)
       slot(argument, "decode", i);
-    require(std::find(medium.formats.begin(), medium.formats.end(), d.format) !=
-                medium.formats.end(),
-            "decode", i, "has an unknown format");
+    require(media::knowsFormat(medium, d.format), "decode", i, "has an unknown format");
     if (!require(inside(d.buffer, tree.buffers.size()), "decode", i, "names buffer ", d.buffer))
       return;
     const plan::BufferT &b = *tree.buffers[d.buffer];
@@ -277,7 +275,10 @@ private:
   static bool fits(const std::string &kind, const plan::DecodeT &d, const plan::BufferT &b) {
     if (kind == "wave")
       return b.type == DType::f32 && b.dims.size() == (d.format == "mono" ? 1u : 2u);
-    if (kind == "nifti")
+    const bool isPoints = kind == "ply" || kind == "pcd";
+    if (isPoints && b.dims.size() != 1 && b.dims.size() != 2)
+      return false;
+    if (kind == "nifti" || isPoints)
       return b.type != DType::f16 && b.type != DType::bf16 && b.type != DType::boolean;
     if (!media::isPicture(kind))
       return true;

@@ -6,6 +6,8 @@
 #include "runtime/media/numbers/Nifti.h"
 #include "runtime/media/numbers/Npy.h"
 #include "runtime/media/numbers/Numbers.h"
+#include "runtime/media/points/Pcd.h"
+#include "runtime/media/points/Ply.h"
 #include "runtime/media/video/VideoMedium.h"
 #include "runtime/media/wave/Wave.h"
 
@@ -26,6 +28,8 @@ constexpr MediumEntry entries[] = {
     {Wave::probe, make<Wave>, Wave::parts},
     {Npy::probe, make<Npy>, Npy::parts},
     {Nifti::probe, make<Nifti>, Nifti::parts},
+    {Ply::probe, make<Ply>, Ply::parts},
+    {Pcd::probe, make<Pcd>, Pcd::parts},
 };
 static_assert(std::size(entries) == std::size(media::all));
 

@@ -13,7 +13,7 @@ import numpy
 import soundfile
 from PIL import Image
 
-from support import EXAMPLES, ROOT, ToolTest, make_folder, nifti
+from support import EXAMPLES, ROOT, ToolTest, make_folder, nifti, ply
 
 sys.path.insert(0, os.path.join(ROOT, "test", "parity"))
 import clips  # noqa: E402
@@ -109,6 +109,15 @@ class ExamplesTest(ToolTest):
             for name, content in (("", gzip.compress(nifti(values, (1.5, 1, 2)), 1)), ("_mask", nifti((values > 0).astype("u1"), (1.5, 1, 2)))):
                 with open(os.path.join(self.data, f"v{i}{name}.nii{'' if name else '.gz'}"), "wb") as file:
                     file.write(content)
+        self.rooms = os.path.join(self.folder, "rooms.txt")
+        with open(self.rooms, "w") as file:
+            file.writelines(f"room{i}.ply\n" for i in range(10))
+        for i in range(10):
+            points = numpy.zeros(400 + 37 * i, [("x", "<f4"), ("y", "<f4"), ("z", "<f4"), ("red", "u1"), ("green", "u1"), ("blue", "u1"), ("label", "<u2")])
+            for name in points.dtype.names:
+                points[name] = rng.normal(0, 2, len(points)) if len(name) == 1 else rng.integers(0, 41, len(points))
+            with open(os.path.join(self.data, f"room{i}.ply"), "wb") as file:
+                file.write(ply(points, "binary_little_endian" if i % 3 else "ascii"))
         for i in range(10):
             (20 * rng.standard_normal((500 + 37 * i, 4), dtype=numpy.float32)).tofile(os.path.join(self.data, f"scan{i}.bin"))
 
@@ -121,7 +130,7 @@ class ExamplesTest(ToolTest):
     def look_up_inputs(self, path):
         parameters = self.run_tool("check", path).stdout
         lists = {"speech.pipe": self.sounds, "whisper.pipe": self.sounds, "speech_commands.pipe": self.labelled, "esc50.pipe": self.labelled,
-                 "wav2vec2.pipe": self.sized, "pets.pipe": self.pets, "patches.pipe": self.volumes}
+                 "wav2vec2.pipe": self.sized, "pets.pipe": self.pets, "patches.pipe": self.volumes, "rooms.pipe": self.rooms}
         files = lists.get(os.path.basename(path), self.scans)
         given = {"root": self.data, "photos": self.data, "good": self.data, "more": self.masks, "masks": self.masks, "images": self.images, "labels": self.labels, "list": files, "pairs": self.pairs, "stereo": self.stereo, "objects": self.objects, "breeds": self.breeds, "per_rank": "4",
                  "manifest": self.manifest, "rooms": self.manifest, "noises": self.noises,

@@ -75,6 +75,26 @@ def nifti(values, distances=(1, 1, 1)):
     return bytes(head) + values.tobytes()
 
 
+PLY = {"i1": ("char", "int8"), "u1": ("uchar", "uint8"), "i2": ("short", "int16"), "u2": ("ushort", "uint16"),
+       "i4": ("int", "int32"), "u4": ("uint", "uint32"), "f4": ("float", "float32"), "f8": ("double", "float64")}
+
+
+def lines_of(points):
+    """Numbers as text from which they are read back."""
+    return "".join(" ".join(repr(number.item()) for name in row.dtype.names for number in numpy.ravel(row[name])) + "\n" for row in points)
+
+
+def ply(points, layout="binary_little_endian", old=True, before=(), behind=b"", end="\n", head=()):
+    """A file of the points of a structured array. `before` has elements: name, their number, lines of properties, contents."""
+    swapped = points.astype(points.dtype.newbyteorder(">" if "big" in layout else "<"))
+    lines = ["ply", f"format {layout} 1.0", "comment by a test", *head]
+    for name, count, properties, _ in before:
+        lines += [f"element {name} {count}", *properties]
+    lines += [f"element vertex {len(points)}", *(f"property {PLY[points.dtype[name].str[1:]][not old]} {name}" for name in points.dtype.names), "end_header"]
+    contents = b"".join(content for *_, content in before) + (lines_of(points).replace("\n", end).encode() if layout == "ascii" else swapped.tobytes())
+    return "".join(line + end for line in lines).encode() + contents + behind
+
+
 def make_folder(folder, classes=2, per_class=50, seed=0, sizes=(40, 120)):
     """Class folders of small pictures; returns the paths in the order of the table."""
     rng = numpy.random.default_rng(seed)

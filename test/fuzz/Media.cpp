@@ -50,14 +50,17 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                   videos,
                   [](int64_t) -> uint8_t * { return nullptr; },
                   [](uint64_t) { return false; }};
-  static constexpr const char *kinds[] = {"numbers", "wave", "npy", "nifti"};
-  const uint32_t choice = choices.below(4);
-  const bool isWave = choice == 1, isNpy = choice == 2, isNifti = choice == 3;
+  static constexpr const char *kinds[] = {"numbers", "wave", "npy", "nifti", "ply", "pcd"};
+  static constexpr std::string_view fields[] = {"", "x", "x y z", "z i", "i", "red x", "x x"};
+  const uint32_t choice = choices.below(6);
+  const bool isWave = choice == 1, isNpy = choice == 2, isNifti = choice == 3, isCloud = choice > 3;
   const auto kind = size_t(media::find(kinds[choice]));
   const media::Medium &facts = media::all[kind];
   const auto any = plan::DType(1 + choices.below(uint32_t(plan::DType::boolean)));
   const auto type = isWave ? plan::DType::f32 : any;
-  const std::string_view format = facts.formats[choices.below(uint32_t(facts.formats.size()))];
+  const std::string_view format =
+      isCloud ? fields[choices.below(uint32_t(std::size(fields)))]
+              : facts.formats[choices.below(uint32_t(facts.formats.size()))];
   const size_t rank = isWave ? (format == "mono" ? 1 : 2) : choices.below(4);
   std::vector<int64_t> extents, arguments;
   std::vector<AxisRange> whole, box;
@@ -74,6 +77,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (isWave)
     extents = {input.numbers[media::waveSamples], input.numbers[media::waveChannels]};
   const bool orient = isNifti && rank == 3 && places[7] % 2;
+  if (isCloud) // one axis or two, or what no file has
+    extents = {input.numbers[media::cloudPoints],
+               format.empty() ? input.numbers[media::cloudColumns]
+                              : 1 + std::ranges::count(format, ' '),
+               1, 1};
   if (isNpy && rank != size_t(input.numbers[media::npyRank]))
     return 0;
   for (size_t axis = 0; axis < rank && (isNpy || isNifti); ++axis)

@@ -92,7 +92,7 @@ def sounds():
 
 
 def arrays():
-    """The same for .npy and NIfTI, packed and not."""
+    """The same for .npy, NIfTI, packed and not, PLY and PCD."""
     number = lambda *values: struct.pack(f"<{len(values)}I", *values)
     places = bytes(16) + number(1, 0, 1, 2, 0, 1, 0, 1)
     for name, kind, number_of_type, order in (("plain", "<i2", 3, "C"), ("big", ">f4", 8, "F")):
@@ -120,6 +120,28 @@ def arrays():
         for kind, type_number in (("f16", 6), ("bf16", 7), ("bool", 10)):  # which no volume becomes
             yield f"{version}{'big' if order == '>' else ''}.{kind}.nii", number(3, type_number, 0, 3) + places + file
         yield f"{version}{'big' if order == '>' else ''}.nii.gz", number(3, 3, 0, 3) + places + gzip.compress(file)
+
+
+    points = numpy.zeros(5, [("x", "f4"), ("y", "f4"), ("z", "f4"), ("i", "u1")])
+    for name in points.dtype.names:
+        points[name] = numpy.arange(5)
+    text = b"".join(b"%d %d.5 -%de-3 %d\n" % (i, i, i, i) for i in range(5))
+    for layout, contents in (("ascii", text), ("binary_little_endian", points.tobytes()), ("binary_big_endian", points.astype([(name, ">f4") for name in "xyz"] + [("i", "u1")]).tobytes())):
+        face = b"3 0 1 2\n0\n" if layout == "ascii" else struct.pack(f"{'>' if 'big' in layout else '<'}B3iB", 3, 0, 1, 2, 0)
+        head = (f"ply\nformat {layout} 1.0\ncomment a\nelement face 2\nproperty list uchar int i\nelement vertex 5\n"
+                "property float x\nproperty float32 y\nproperty float z\nproperty uchar i\nend_header\n").encode()
+        for fields, rank in ((0, 2), (2, 2), (4, 1)):
+            yield f"{layout}{fields}.ply", number(4, 8, fields, rank) + places + head + face + contents
+    columns = b"".join(points[name].tobytes() for name in points.dtype.names)
+    packed = b"".join(bytes([len(run) - 1]) + run for run in (columns[i:i + 32] for i in range(0, 20, 32))) + b"\x20\3\x60\7" + columns[28:29].join([b"", b""])
+    runs = b"".join(bytes([len(columns[i:i + 32]) - 1]) + columns[i:i + 32] for i in range(0, len(columns), 32))
+    for layout, contents in (("ascii", text), ("binary", points.tobytes()), ("binary_compressed", struct.pack("<II", len(runs), len(columns)) + runs),
+                             ("binary_compressed", struct.pack("<II", len(packed), len(columns)) + packed)):
+        head = f"# .PCD v.7\nVERSION .7\nFIELDS x y z i\nSIZE 4 4 4 1\nTYPE F F F U\nCOUNT 1 1 1 1\nWIDTH 5\nHEIGHT 1\nVIEWPOINT 0 0 0 1 0 0 0\nPOINTS 5\nDATA {layout}\n".encode()
+        for fields, rank in ((0, 2), (2, 2), (4, 1)):
+            yield f"{layout}{fields}{len(contents)}.pcd", number(5, 8, fields, rank) + places + head + contents
+    colours = b"# .PCD\nVERSION 0.7\nFIELDS x rgb\nSIZE 4 4\nTYPE F U\nWIDTH 2\nDATA binary\n" + bytes(range(16))
+    yield "colours.pcd", number(5, 8, 5, 2) + places + colours
 
 
 def packets():

@@ -25,13 +25,33 @@ std::optional<Val> Expressions::evalType(const dsl::Expr &expr) {
   return type;
 }
 
+/// The words of a list as they are spelled, whatever values have these names; quotes are for those
+/// that are no words of the language.
+std::optional<Val> Expressions::namesIn(const dsl::Expr &expr) {
+  const auto *spelled = expr.as<dsl::ListExpr>();
+  if (!spelled)
+    return std::nullopt;
+  Val list;
+  list.kind = Kind::List;
+  for (const auto &item : spelled->items) {
+    const auto *name = item->as<dsl::NameExpr>();
+    const auto *text = item->as<dsl::StringLit>();
+    list.parts.push_back(name   ? wordOf(name->name)
+                         : text ? wordOf(text->value)
+                                : evalArg(*item).value);
+  }
+  return list;
+}
+
 std::vector<Argument> Expressions::evalArgs(const dsl::ArgList *args, const std::string &function,
                                             const Val *input) {
   std::vector<Argument> result;
   for (size_t i = 0; args && i < args->args.size(); ++i) {
     const dsl::Arg &arg = args->args[i];
     const Val *first = input ? input : result.empty() ? nullptr : &result[0].value;
-    std::optional<Val> special = function == "decode" ? evalType(*arg.value)
+    const bool isNames = function == "decode" && arg.name && arg.name->text == "fields";
+    std::optional<Val> special = isNames                ? namesIn(*arg.value)
+                                 : function == "decode" ? evalType(*arg.value)
                                  : arg.name && first
                                      ? evalByField(*arg.value, *first, function, arg.name->text)
                                      : std::nullopt;

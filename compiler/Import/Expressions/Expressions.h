@@ -179,6 +179,7 @@ private:
                                  const Val *input = nullptr);
   /// Evaluates a type where a value stands; nothing if it is none.
   std::optional<Val> evalType(const dsl::Expr &expr);
+  std::optional<Val> namesIn(const dsl::Expr &expr);
   Val callNamed(const dsl::Name &name, std::vector<Argument> args, dsl::SourceRange range);
   Val callFn(const dsl::FnDecl &fn, Frame callee, dsl::SourceRange range);
   /// Names that are axes of a function's own, or of those that it calls.

@@ -270,7 +270,7 @@ Val Intrinsics::callIntrinsic(const dsl::Name &name, const std::vector<Argument>
     return scan(text, take({"x", "a", "factor"}, 3));
   if (text == "decode")
     return decode(take({"data", "format", "orient", "first", "count", "step", "order", "skip",
-                        "depth", "header"},
+                        "depth", "header", "fields"},
                        2),
                   name.range);
   if (text == "probe")

@@ -122,6 +122,8 @@ private:
   std::vector<Dim> givenAxes(const Argument &arg);
   Val decodeNumbers(Args args, dsl::SourceRange range);
   Val decodeArray(Args args, dsl::SourceRange range);
+  std::string demandFields(const Argument &arg);
+  Val decodePoints(const std::string &header, Args args);
   Val encode(Args args);
   /// The pixels that went into `file`, as they come out of it.
   Val decodeEncoded(pipe::EncodeOp file, Args args, dsl::SourceRange range);

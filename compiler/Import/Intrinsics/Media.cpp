@@ -259,6 +259,9 @@ void Intrinsics::refuseFormat(llvm::StringRef word, dsl::SourceRange range) {
                  "`decode(f32[k, f = 4], header = npy)`")
           .Cases("nifti", "nii", "volume", "voxels", "mri", "ct",
                  "what the voxels become: `decode(f32[z, h, w], header = nifti)`")
+          .Cases("ply", "pcd", "points", "cloud", "lidar",
+                 "what the numbers of each point become: "
+                 "`decode(f32[k, f], header = ply, fields = [x, y, z])`")
           .Cases("wav", "mp3", "flac", "ogg", "audio", "sound",
                  "`decode(mono)` mixes the channels, `decode(channels)` keeps them, of all formats")
           .Cases("jpeg", "jpg", "png", "webp", "image", "pil",
@@ -296,7 +299,7 @@ Val Intrinsics::decode(Args args, dsl::SourceRange range) {
     refuseFormat(args[1].value.word, args[1].range);
   std::string format = demandWord(args[1], {"rgb", "gray", "index", "mono", "channels"});
   auto given = [&](size_t i) { return !args[i].value.is(Kind::Poison); };
-  for (size_t i : {6, 7, 9})
+  for (size_t i : {6, 7, 9, 10})
     if (given(i))
       fail(args[i].range, quote(args[i].name) + " is for numbers, and these are pixels",
            "`decode(f32[k, f = 4], skip = 128)`");

@@ -41,6 +41,8 @@ Val Intrinsics::decodeNumbers(Args args, dsl::SourceRange range) {
            i == 8 ? "" : "a slice of them: `[k = a .. b]`");
   if (given(9))
     return decodeArray(args, range);
+  if (given(10))
+    fail(args[10].range, "`fields` is for files whose header names them", "`header = ply`, or pcd");
   if (given(2))
     fail(args[2].range, "`orient` is for images, videos and volumes, and these are numbers");
   const std::string order = given(6) ? demandWord(args[6], {"little", "big"}) : "little";
@@ -97,12 +99,17 @@ Val Intrinsics::decodeNumbers(Args args, dsl::SourceRange range) {
 
 Val Intrinsics::decodeArray(Args args, dsl::SourceRange range) {
   const Val &type = args[1].value;
-  const std::string header = demandWord(args[9], {"npy", "nifti"});
+  const std::string header = demandWord(args[9], {"npy", "nifti", "ply", "pcd"});
   const bool isVolume = header == "nifti";
   for (size_t i : {6, 7})
     if (!args[i].value.is(Kind::Poison))
       fail(args[i].range,
            quote(args[i].name) + " is for files without a header, which says that itself");
+  if (header == "ply" || header == "pcd")
+    return decodePoints(header, args);
+  if (!args[10].value.is(Kind::Poison))
+    fail(args[10].range,
+         "`fields` is for files whose header names them, and `" + header + "` names none");
   mlir::Value data = args[0].value.ir;
   auto number = [&](llvm::StringRef name) { return headerNumber(header, name, data); };
   std::vector<Dim> axes = givenAxes(args[1]);
@@ -155,4 +162,77 @@ Val Intrinsics::decodeArray(Args args, dsl::SourceRange range) {
   return tensor(base.create<pipe::DecodeOp>(
       here, tensorOf(type.element, axes), header, header, data, mlir::ValueRange(), sizesOf(axes),
       mlir::ArrayAttr(), mlir::ValueRange(), orient, mlir::FlatSymbolRefAttr()));
+}
+
+/// The names of fields, with a blank between two: as a plan has them.
+std::string Intrinsics::demandFields(const Argument &arg) {
+  if (!arg.value.is(Kind::List) || arg.value.parts.empty())
+    fail(arg.range,
+         arg.value.is(Kind::List) ? "no field is named"
+                                  : "`fields` is a list of names, and this is " + show(arg.value),
+         arg.value.is(Kind::Word) ? "`[" + arg.value.word + "]`" : "`[x, y, z]`");
+  std::string fields;
+  for (const Val &part : arg.value.parts) {
+    if (!part.is(Kind::Word))
+      fail(arg.range, "a field has a name, and this is " + show(part), "`[x, y, z]`");
+    if (part.word.empty() || llvm::any_of(part.word, [](unsigned char c) { return c <= ' '; }))
+      fail(arg.range, "names of fields have no blanks", "`[x, y, z]`");
+    fields += (fields.empty() ? "" : " ") + part.word;
+  }
+  return fields;
+}
+
+/// The axes are the points and, unless one field is named, the numbers of each.
+Val Intrinsics::decodePoints(const std::string &header, Args args) {
+  const Val &type = args[1].value;
+  const std::string example = "`decode(f32[k, f], header = " + header + ", fields = [x, y, z])`";
+  if (!args[2].value.is(Kind::Poison))
+    fail(args[2].range, "`orient` is for images, videos and volumes, and points know no ways up");
+  if (type.element.isInteger(1) || type.element.isF16() || type.element.isBF16())
+    fail(args[1].range,
+         "numbers of points become integers, f32 or f64, and no " + show(type.element),
+         example + ", and convert it");
+  std::vector<Dim> axes = givenAxes(args[1]);
+  const size_t rank = axes.size();
+  if (rank < 1 || rank > 2)
+    fail(args[1].range,
+         "files of points have two axes, the points and the numbers of each, and this type has " +
+             std::to_string(rank),
+         example);
+  const bool hasFields = !args[10].value.is(Kind::Poison);
+  const std::string fields = hasFields ? demandFields(args[10]) : "";
+  const auto named = static_cast<int64_t>(hasFields ? args[10].value.parts.size() : 0);
+  if (rank == 1 && named != 1)
+    fail(hasFields ? args[10].range : args[1].range,
+         "a type without an axis for the numbers of a point takes one field, and " +
+             (hasFields ? std::to_string(named) + " are named" : std::string("none is named")),
+         hasFields ? example : "`fields = [intensity]`");
+  mlir::Value data = args[0].value.ir;
+  auto number = [&](llvm::StringRef name) { return headerNumber(header, name, data); };
+  mlir::Value points = number("points");
+  if (isLeftToFile(axes[0])) {
+    axes[0].size = points;
+  } else {
+    mlir::Value wanted = extent(axes[0]);
+    check(compare(pipe::Predicate::eq, points, wanted),
+          "the file has {0} points, and the type says {1}", points, wanted);
+  }
+  if (rank == 2 && isLeftToFile(axes[1])) {
+    axes[1] = dim(axes[1].axis.name, hasFields ? intConstant(named) : number("columns"), "",
+                  args[1].range);
+  } else if (rank == 2) {
+    mlir::Value wanted = extent(axes[1]);
+    const auto known = constantInt(wanted);
+    // A field of PCD may have several numbers.
+    if (hasFields && known && (header == "ply" ? named != *known : named > *known))
+      fail(args[10].range, std::to_string(named) + " fields are named, and axis " +
+                               quote(axes[1].axis.name) + " has " + std::to_string(*known) +
+                               " elements");
+    mlir::Value found = hasFields ? wanted : number("columns");
+    check(compare(pipe::Predicate::eq, found, wanted),
+          "the file has {0} numbers for each point, and the type says {1}", found, wanted);
+  }
+  return tensor(base.create<pipe::DecodeOp>(
+      here, tensorOf(type.element, axes), header, fields, data, mlir::ValueRange(), sizesOf(axes),
+      mlir::ArrayAttr(), mlir::ValueRange(), false, mlir::FlatSymbolRefAttr()));
 }

@@ -151,25 +151,32 @@ template <typename Take> void withLoader(const StoredArray &array, const Take &t
   }
 }
 
+/// Elements of a file in memory, and where they go: so many, at distances of so many bytes.
+struct Run {
+  const uint8_t *from;
+  int64_t count, apart;
+  uint8_t *to;
+  int64_t step;
+};
+
 /// Writes elements of the file's type, of which only the order of the bytes may differ.
-template <typename Word>
-void copy(const uint8_t *from, int64_t count, bool isBig, uint8_t *to, int64_t step) {
-  if (step == int64_t(sizeof(Word)))
-    std::memcpy(to, from, size_t(count) * sizeof(Word));
-  for (int64_t i = 0; i < count && (isBig || step != int64_t(sizeof(Word))); ++i) {
-    const Word word = loadWord<Word>(from + i * int64_t(sizeof(Word)), isBig);
-    std::memcpy(to + i * step, &word, sizeof word);
+template <typename Word> void copy(const Run &run, bool isBig) {
+  constexpr auto size = int64_t(sizeof(Word));
+  if (!isBig && run.apart == size && run.step == size) {
+    std::memcpy(run.to, run.from, size_t(run.count * size));
+    return;
+  }
+  for (int64_t i = 0; i < run.count; ++i) {
+    const Word word = loadWord<Word>(run.from + i * run.apart, isBig);
+    std::memcpy(run.to + i * run.step, &word, sizeof word);
   }
 }
 
 /// Writes elements as `To`, computed as `Number`.
-template <typename To, typename Number>
-void convert(const StoredArray &array, const uint8_t *from, int64_t count, uint8_t *to,
-             int64_t step) {
-  const int64_t size = sizeOf(array.type);
+template <typename To, typename Number> void convert(const StoredArray &array, const Run &run) {
   withLoader(array, [&](auto load) {
-    for (int64_t i = 0; i < count; ++i) {
-      auto number = Number(load(from + i * size));
+    for (int64_t i = 0; i < run.count; ++i) {
+      auto number = Number(load(run.from + i * run.apart));
       if constexpr (std::is_same_v<Number, double>) {
         if (array.slope != 1)
           number *= array.slope;
@@ -177,46 +184,81 @@ void convert(const StoredArray &array, const uint8_t *from, int64_t count, uint8
           number += array.inter;
       }
       const To value = To(number);
-      std::memcpy(to + i * step, &value, sizeof value);
+      std::memcpy(run.to + i * run.step, &value, sizeof value);
     }
   });
 }
 
-void write(const StoredArray &array, plan::DType type, const uint8_t *from, int64_t count,
-           uint8_t *to, int64_t step) {
+void write(const StoredArray &array, plan::DType type, const Run &run) {
   using plan::DType;
   const bool isBig = array.isBigEndian;
   if (type == DType::boolean) {
-    for (int64_t i = 0; i < count; ++i)
-      to[i * step] = from[i] != 0;
+    for (int64_t i = 0; i < run.count; ++i)
+      run.to[i * run.step] = run.from[i * run.apart] != 0;
     return;
   }
   if (array.type == storedAs(type) && !array.isScaled()) {
     switch (sizeOf(array.type)) {
     case 1:
-      return copy<uint8_t>(from, count, false, to, step);
+      return copy<uint8_t>(run, false);
     case 2:
-      return copy<uint16_t>(from, count, isBig, to, step);
+      return copy<uint16_t>(run, isBig);
     case 4:
-      return copy<uint32_t>(from, count, isBig, to, step);
+      return copy<uint32_t>(run, isBig);
     default:
-      return copy<uint64_t>(from, count, isBig, to, step);
+      return copy<uint64_t>(run, isBig);
     }
   }
   switch (type) {
   case DType::f32:
-    return convert<float, double>(array, from, count, to, step);
+    return convert<float, double>(array, run);
   case DType::f64:
-    return convert<double, double>(array, from, count, to, step);
+    return convert<double, double>(array, run);
   case DType::i16:
-    return convert<int16_t, int64_t>(array, from, count, to, step);
+    return convert<int16_t, int64_t>(array, run);
   case DType::u16:
-    return convert<uint16_t, int64_t>(array, from, count, to, step);
+    return convert<uint16_t, int64_t>(array, run);
   case DType::i32:
-    return convert<int32_t, int64_t>(array, from, count, to, step);
+    return convert<int32_t, int64_t>(array, run);
   default: // whoever asks has looked at holds()
-    return convert<int64_t, int64_t>(array, from, count, to, step);
+    return convert<int64_t, int64_t>(array, run);
   }
+}
+
+/// Columns of a box that lie within one distance of rows, and are read together.
+struct Together {
+  std::vector<size_t> columns; ///< in the order of the file
+  uint64_t from;               ///< of the first one, in the box's first row
+  int64_t stride, width;       ///< from row to row; from the first to behind the last of a row
+
+  /// As many rows as are read at once.
+  int64_t rowsAtOnce() const {
+    return stride - width > jump ? 1 : std::max<int64_t>(1, (most - width) / stride + 1);
+  }
+};
+
+/// All columns of a box, in the order of the file.
+std::vector<Together> togetherIn(std::span<const StoredArray> columns,
+                                 const MediumRequest &request) {
+  const AxisRange chosen = request.rank() > 1 ? request.box[1] : AxisRange{0, 1};
+  std::vector<size_t> order;
+  for (int64_t column = chosen.low; column < chosen.high; ++column)
+    order.push_back(size_t(column));
+  std::sort(order.begin(), order.end(),
+            [&](size_t a, size_t b) { return columns[a].offset < columns[b].offset; });
+  std::vector<Together> all;
+  for (size_t place : order) {
+    const StoredArray &column = columns[place];
+    const int64_t stride = column.strides[0], size = sizeOf(column.type);
+    const uint64_t from = column.offset + uint64_t(request.box[0].low * stride);
+    if (all.empty() || all.back().stride != stride ||
+        int64_t(from - all.back().from) + size > stride)
+      all.push_back({{}, from, stride, 0});
+    Together &last = all.back();
+    last.width = std::max(last.width, int64_t(from - last.from) + size);
+    last.columns.push_back(place);
+  }
+  return all;
 }
 
 } // namespace
@@ -278,6 +320,10 @@ bool holds(plan::DType type, Stored stored) {
                                          : wanted.isSigned && wanted.bits > has.bits;
 }
 
+bool becomes(plan::DType type, Stored stored) {
+  return type == plan::DType::f32 || type == plan::DType::f64 || holds(type, stored);
+}
+
 void StoredArray::packLastFastest(std::span<const int64_t> extents) {
   int64_t stride = sizeOf(type);
   for (size_t axis = extents.size(); axis-- > 0; stride *= extents[axis])
@@ -307,7 +353,7 @@ Status readArray(MediaBytes &file, const StoredArray &array, const MediumRequest
   const Step &row = steps.back();
   const int64_t element = sizeOf(array.type);
   auto writeRow = [&](const uint8_t *from, int64_t to, int64_t first, int64_t count) {
-    write(array, request.type, from, count, out + to + first * row.out, row.out);
+    write(array, request.type, {from, count, element, out + to + first * row.out, row.out});
   };
   return Walk::over(outer, walk.from, walk.to, [&](uint64_t from, int64_t to) -> Status {
     // A row that is larger than a block is one of its own, and goes by pieces.
@@ -330,6 +376,42 @@ Status readArray(MediaBytes &file, const StoredArray &array, const MediumRequest
                         return {};
                       });
   });
+}
+
+void addParts(std::span<const StoredArray> columns, const MediumRequest &request,
+              std::vector<ByteRange> &parts) {
+  const int64_t rows = request.box[0].high - request.box[0].low;
+  for (const Together &group : togetherIn(columns, request)) {
+    const int64_t apart = group.rowsAtOnce() == 1 ? 1 : rows; // else all rows are one part
+    for (int64_t row = 0; row < rows; row += apart)
+      parts.push_back({group.from + uint64_t(row * group.stride),
+                       uint64_t((apart - 1) * group.stride + group.width)});
+  }
+}
+
+Status readArray(MediaBytes &file, std::span<const StoredArray> columns,
+                 const MediumRequest &request, const MediumLayout &layout, uint8_t *out,
+                 std::vector<uint8_t> &room) {
+  const AxisRange rows = request.box[0];
+  for (const Together &group : togetherIn(columns, request)) {
+    const int64_t atOnce = group.rowsAtOnce();
+    for (int64_t row = rows.low; row < rows.high; row += atOnce) {
+      const int64_t count = std::min(atOnce, rows.high - row);
+      const uint64_t from = group.from + uint64_t((row - rows.low) * group.stride);
+      auto bytes = file.view(from, uint64_t((count - 1) * group.stride + group.width), room);
+      if (!bytes)
+        return bytes.error();
+      for (size_t place : group.columns) {
+        const StoredArray &column = columns[place];
+        const auto ahead = int64_t(column.offset - columns[group.columns.front()].offset);
+        const int64_t across = request.rank() > 1 ? int64_t(place) * layout.strides[1] : 0;
+        write(column, request.type,
+              {*bytes + ahead, count, group.stride, out + row * layout.strides[0] + across,
+               layout.strides[0]});
+      }
+    }
+  }
+  return {};
 }
 
 } // namespace penstock::runtime

@@ -20,6 +20,9 @@ const char *nameOf(Stored type);
 Stored storedAs(plan::DType type);
 /// Returns whether `type` has the numbers of an integer type.
 bool holds(plan::DType type, Stored stored);
+/// Returns whether elements of a file can be written as `type`: f32 and f64 are any, rounded, and
+/// integers those that they hold.
+bool becomes(plan::DType type, Stored stored);
 
 /// Element (i, j, ...) lies at i * strides[0] + j * strides[1] + ... bytes behind `offset`. It
 /// stands for stored * slope + inter, computed in f64; a slope of 1 and an inter of 0 leave it as
@@ -47,5 +50,14 @@ void addParts(const StoredArray &array, const MediumRequest &request,
 /// Bytes are asked for from the file's beginning to its end, never twice.
 Status readArray(MediaBytes &file, const StoredArray &array, const MediumRequest &request,
                  const MediumLayout &layout, uint8_t *out, std::vector<uint8_t> &room);
+
+/// The same of columns: arrays of one axis, which are the rows of a box of one axis or two; along
+/// the second lie the columns. Each has its own type, place and distance from row to row, which may
+/// be that of rows or that of a column by itself; all have the type's elements for each row.
+void addParts(std::span<const StoredArray> columns, const MediumRequest &request,
+              std::vector<ByteRange> &parts);
+Status readArray(MediaBytes &file, std::span<const StoredArray> columns,
+                 const MediumRequest &request, const MediumLayout &layout, uint8_t *out,
+                 std::vector<uint8_t> &room);
 
 } // namespace penstock::runtime

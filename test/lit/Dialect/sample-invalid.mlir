@@ -82,6 +82,15 @@ func.func @a_format_is_known(%b: !pipe.bytes, %n: i64) {
 // -----
 
 // decode, C1.
+func.func @names_have_a_blank_between_two(%b: !pipe.bytes, %n: i64) {
+  // expected-error @below {{knows no format `x  y` of `pcd`}}
+  %0 = pipe.decode "pcd" "x  y" %b sizes(%n) : !pipe.tensor<f32[k=?, q=2]>
+  return
+}
+
+// -----
+
+// decode, C1.
 func.func @a_video_is_asked_for_frames(%b: !pipe.bytes, %n: i64) {
   // expected-error @below {{is asked for 0 numbers, not 2}}
   %0 = pipe.decode "video" "gray" %b sizes(%n, %n) : !pipe.tensor<u8[t=3, h=?, w=?, c=1]>

@@ -46,6 +46,8 @@ func.func @media(%data: !pipe.bytes, %first: i64) {
   %1 = pipe.decode "image" "rgb" orient %data sizes(%0, %0) region ["h", "w"] (%first, %first, %0, %0) : !pipe.tensor<u8[h=?, w=?, c=3:rgb]>
   // CHECK: pipe.decode "image" "rgb" %{{.*}} sizes(%{{.*}}, %{{.*}}) planes @planes : <u8[h=?, w=?, c=3:rgb]>
   %p = pipe.decode "image" "rgb" %data sizes(%0, %0) planes @planes : !pipe.tensor<u8[h=?, w=?, c=3:rgb]>
+  // CHECK: pipe.decode "ply" "x y z" %{{.*}} sizes(%{{.*}}) : <f32[k=?, q=3]>
+  %points = pipe.decode "ply" "x y z" %data sizes(%0) : !pipe.tensor<f32[k=?, q=3]>
   // CHECK: pipe.decode "video" "rgb" %{{.*}} asked(%{{.*}}, %{{.*}}) sizes(%{{.*}}, %{{.*}}) : <u8[t=16, h=?, w=?, c=3:rgb]>
   %2 = pipe.decode "video" "rgb" %data asked(%first, %first) sizes(%0, %0) : !pipe.tensor<u8[t=16, h=?, w=?, c=3:rgb]>
   return

@@ -4,6 +4,7 @@
 #include "runtime/core/DType.h"
 #include "runtime/media/numbers/Gzip.h"
 #include "runtime/media/numbers/StoredArray.h"
+#include "test/unit/runtime/WatchedBytes.h"
 
 #include <gtest/gtest.h>
 
@@ -17,31 +18,6 @@ using namespace penstock;
 using namespace penstock::runtime;
 
 namespace {
-
-/// Bytes of which only some may be read, each once, from the first to the last.
-class Watched final : public MediaBytes {
-public:
-  Watched(std::span<const uint8_t> bytes, std::vector<ByteRange> parts)
-      : bytes(bytes), parts(std::move(parts)) {}
-  uint64_t size() const override { return bytes.size(); }
-  Status read(uint64_t offset, std::span<uint8_t> out) override {
-    EXPECT_GE(offset, at) << "bytes are asked for twice";
-    at = offset + out.size();
-    EXPECT_TRUE(std::ranges::any_of(parts,
-                                    [&](const ByteRange &part) {
-                                      return offset >= part.offset && at <= part.offset + part.size;
-                                    }))
-        << "bytes " << offset << " to " << at << " were not announced";
-    EXPECT_LE(at, bytes.size());
-    std::memcpy(out.data(), bytes.data() + offset, out.size());
-    return {};
-  }
-
-private:
-  std::span<const uint8_t> bytes;
-  std::vector<ByteRange> parts;
-  uint64_t at = 0;
-};
 
 struct Case {
   StoredArray array;

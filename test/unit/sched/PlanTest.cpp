@@ -148,7 +148,17 @@ TEST(PlanCheck, EveryRuleHasItsMessage) {
       {"decode 0 has 1 arguments", [](auto &p) { p.decodes[0]->arguments = {9}; }},
       {"decode 0 has 0 arguments", [](auto &p) { p.media[0]->media = "video"; }},
       {"decode 0 has an unknown format", [](auto &p) { p.decodes[0]->format = "cmyk"; }},
+      {"decode 0 has an unknown format",
+       [](auto &p) {
+         p.media[0]->media = "ply";
+         p.decodes[0]->format = "x ";
+       }},
       {"decode 0 does not fit its buffer", [](auto &p) { p.decodes[0]->buffer = 1; }},
+      {"decode 0 does not fit its buffer", // of three axes
+       [](auto &p) {
+         p.media[0]->media = "pcd";
+         p.decodes[0]->format = "x y";
+       }},
       {"buffer 0 has no element type", [](auto &p) { p.buffers[0]->type = DType::text; }},
       {"buffer 0 has an axis without extent", [](auto &p) { p.buffers[0]->dims[0]->slot = -1; }},
       {"buffer 0 is larger than 1099511627776 bytes",
