@@ -133,10 +133,10 @@ def arrays():
         for fields, rank in ((0, 2), (2, 2), (4, 1)):
             yield f"{layout}{fields}.ply", number(4, 8, fields, rank) + places + head + face + contents
     columns = b"".join(points[name].tobytes() for name in points.dtype.names)
-    packed = b"".join(bytes([len(run) - 1]) + run for run in (columns[i:i + 32] for i in range(0, 20, 32))) + b"\x20\3\x60\7" + columns[28:29].join([b"", b""])
+    repeated = b"\0\0\xe0\x37\0"  # a zero and 64 more
     runs = b"".join(bytes([len(columns[i:i + 32]) - 1]) + columns[i:i + 32] for i in range(0, len(columns), 32))
     for layout, contents in (("ascii", text), ("binary", points.tobytes()), ("binary_compressed", struct.pack("<II", len(runs), len(columns)) + runs),
-                             ("binary_compressed", struct.pack("<II", len(packed), len(columns)) + packed)):
+                             ("binary_compressed", struct.pack("<II", len(repeated), len(columns)) + repeated)):
         head = f"# .PCD v.7\nVERSION .7\nFIELDS x y z i\nSIZE 4 4 4 1\nTYPE F F F U\nCOUNT 1 1 1 1\nWIDTH 5\nHEIGHT 1\nVIEWPOINT 0 0 0 1 0 0 0\nPOINTS 5\nDATA {layout}\n".encode()
         for fields, rank in ((0, 2), (2, 2), (4, 1)):
             yield f"{layout}{fields}{len(contents)}.pcd", number(5, 8, fields, rank) + places + head + contents
