@@ -50,7 +50,7 @@ Table anyTable(std::mt19937 &random) {
   for (StoredArray &column : table.columns)
     if (areRows)
       column.strides[0] = stride;
-  if (stride * table.rows > 8 << 20)
+  if (stride * table.rows > 2 << 20)
     return anyTable(random);
   std::shuffle(table.columns.begin(), table.columns.end(), random);
   if (random() % 3 == 0)
@@ -90,7 +90,7 @@ double numberAt(const Table &table, int64_t row, size_t place) {
 TEST(Columns, BoxesInTheOrderOfTheFile) {
   std::mt19937 random(6);
   std::vector<uint8_t> room;
-  for (int trial = 0; trial < 400; ++trial) {
+  for (int trial = 0; trial < 250; ++trial) {
     const Table table = anyTable(random);
     const int64_t extents[] = {table.rows, int64_t(table.columns.size())};
     AxisRange box[2];
