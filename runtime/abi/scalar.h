@@ -266,7 +266,9 @@ inline double sine(double x, int64_t turn = 0) {
   const double k = round(x * 6.36619772367581382433e-01);
   const double r1 = x - k * 1.57079632673412561417e+00, w1 = k * 6.07710050630396597660e-11;
   const double r2 = r1 - w1, w2 = (r1 - r2) - w1, w3 = k * 2.02226624871116645580e-21;
-  const double y = r2 + (w2 - w3), low = (r2 - y) + (w2 - w3), z = y * y;
+  const double r3 = r2 - w3, b = r3 - r2, lost = (r2 - (r3 - b)) - (w3 + b);
+  const double rest = (w2 + lost) - k * 8.47842766036889956997e-32;
+  const double y = r3 + rest, low = (r3 - y) + rest, z = y * y;
   const int64_t q = (static_cast<int64_t>(k) + turn) & 3;
   double result;
   if (q % 2 == 0) {

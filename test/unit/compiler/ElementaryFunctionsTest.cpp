@@ -129,6 +129,16 @@ TEST(ElementaryFunctions, tan) {
       spread(-7, 7, 200) + spread(-1048576, 1048576, 100) + std::vector<double>{0.0, -0.0, 1e-300},
       [](long double x) { return std::tan(x); }, 3);
 }
+/// The f64 next to multiples of pi / 2: what is left of them is what reducing them has lost, if it
+/// has.
+TEST(ElementaryFunctions, sinesNextToMultiples) {
+  std::vector<double> points{642615.9188844458};
+  for (int64_t k = 1; k < 667544; k += k < 64 ? 1 : 4999)
+    points.push_back(static_cast<double>(static_cast<long double>(k) * 1.57079632679489661923L));
+  expectWithin("sin", points, [](long double x) { return std::sin(x); }, 1);
+  expectWithin("cos", points, [](long double x) { return std::cos(x); }, 1);
+  expectWithin("tan", points, [](long double x) { return std::tan(x); }, 3);
+}
 TEST(ElementaryFunctions, sinesOfLargeAngles) {
   std::vector<double> points, floats;
   for (int power = 20; power < 30; ++power)

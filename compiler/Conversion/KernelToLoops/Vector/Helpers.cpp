@@ -121,8 +121,10 @@ func::FuncOp penstock::conversion::sineHelper(OpBuilder &b, Location loc) {
         Value w1 = mul(k, number(6.07710050630396597660e-11));
         Value r2 = sub(r1, w1), w2 = sub(sub(r1, r2), w1);
         Value w3 = mul(k, number(2.02226624871116645580e-21));
-        Value rest = sub(w2, w3);
-        Value y = add(r2, rest), low = add(sub(r2, y), rest), z = mul(y, y), v = mul(z, y);
+        Value r3 = sub(r2, w3), b3 = sub(r3, r2);
+        Value lost = sub(sub(r2, sub(r3, b3)), add(w3, b3));
+        Value rest = sub(add(w2, lost), mul(k, number(8.47842766036889956997e-32)));
+        Value y = add(r3, rest), low = add(sub(r3, y), rest), z = mul(y, y), v = mul(z, y);
         Value r = polynomial(z, {8.33333333332248946124e-03, -1.98412698298579493134e-04,
                                  2.75573137070700676789e-06, -2.50507602534068634195e-08,
                                  1.58969099521155010221e-10});
