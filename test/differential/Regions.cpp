@@ -79,17 +79,44 @@ static Block *openRegion(Draft &draft, Region &region, const std::vector<Type> &
   return block;
 }
 
-/// A draw of its own for every element, numbered row-major.
+/// A draw of its own for every element, numbered row-major, or for every element along some axes.
 static Value elementDraw(Draft &draft, Block *block, size_t first, const Dims &dims,
                          const std::vector<Value> &sizes, const std::string &path) {
   OpBuilder &b = draft.builder;
+  const uint64_t id = random::drawId(path);
   Value number = draft.constant(0);
   for (size_t i = 0; i < dims.size(); ++i)
-    number = draft.binary(BinaryKind::add, draft.binary(BinaryKind::mul, number, sizes[i]),
-                          block->getArgument(static_cast<unsigned>(first + i)));
+    if (id % 2 == 0 || (id >> (1 + i)) % 2 == 0)
+      number = draft.binary(BinaryKind::add, draft.binary(BinaryKind::mul, number, sizes[i]),
+                            block->getArgument(static_cast<unsigned>(first + i)));
   return b.create<DrawOp>(draft.loc, b.getF64Type(), DrawKind::uniform, draft.key,
                           ValueRange{draft.real(-2), draft.real(3)}, number,
-                          static_cast<int64_t>(random::drawId(path)), path);
+                          static_cast<int64_t>(id), path);
+}
+
+/// A number that takes long and is the same along some axes: of coordinates along the others, or of
+/// an input that has no more axes. Schedules take it out.
+static Value sharedTerm(Draft &draft, Block *block, const std::vector<Value> &inputs,
+                        const Dims &dims, Rng &rng) {
+  OpBuilder &b = draft.builder;
+  const Type type = rng.chance(0.5) ? Type(b.getF32Type()) : b.getF64Type();
+  Value term = draft.constant(rng.between(0, 3));
+  const int64_t without = rng.below(static_cast<int64_t>(dims.size()));
+  for (size_t i = 0; i < dims.size(); ++i)
+    if (static_cast<int64_t>(i) != without && rng.chance(0.7))
+      term = draft.binary(BinaryKind::add, term,
+                          block->getArgument(static_cast<unsigned>(inputs.size() + i)));
+  for (size_t i = 1; i < inputs.size(); ++i)
+    if (draft.dimsOf(inputs[i]).size() < dims.size())
+      term = block->getArgument(static_cast<unsigned>(i));
+  term = b.create<CastOp>(draft.loc, type, CastMode::value, term, ValueRange());
+  for (int64_t steps = rng.between(3, 6); steps > 0; --steps) {
+    term = b.create<UnaryOp>(draft.loc, type, UnaryKind::abs, term);
+    term = draft.binary(BinaryKind::add, term,
+                        b.create<ConstantOp>(draft.loc, type, b.getFloatAttr(type, 0.5)));
+    term = b.create<UnaryOp>(draft.loc, type, UnaryKind::sqrt, term);
+  }
+  return term;
 }
 
 //===--- map ---------------------------------------------------------------===//
@@ -169,6 +196,9 @@ Value Draft::map(Value x, bool sameType) {
       const Value index = expression({leaves.front()}, builder.getI64Type());
       leaves.push_back(builder.create<LoadOp>(loc, element(table), table, ValueRange{index}));
     }
+    // By choices of its own, which change no other one.
+    if (Rng own(random::drawId(path)); dims.size() > 1 && own.chance(0.5))
+      leaves.push_back(sharedTerm(*this, block, inputs, dims, own));
     builder.create<YieldOp>(loc, expression(leaves, type));
   }
   return remember(op.getResult(), dims);
