@@ -12,7 +12,8 @@ def ScheduleCpu : Pass<"pipe-schedule-cpu", "::mlir::ModuleOp"> {
     Puts a `schedule` dictionary on every kernel (the level, which says what the machine has) and
     `schedule = "scratch"` on the tensor definitions that are computed once,
     where they stand, instead of wherever an element of them is read. A term of
-    maps that only the column decides becomes a definition of its own, and a
+    maps that only the column decides becomes a definition of its own, as does
+    one that takes long and depends on some of the axes, and a
     reduction over both axes of overlapping pieces becomes one over rows and one
     over columns; so does a window that reduces all its neighbours alike. What a
     map reads many times across its rows is stored transposed. A

@@ -7,10 +7,10 @@
 
 namespace penstock::schedules {
 
-/// Takes arithmetic out of the maps and gathers of a kernel that depends on some of their axes
-/// only: maps over these axes make it, and are returned, to be stored; those that had it read
-/// them. What depends on the axis that lanes lie along, or takes long and comes from memory, would
-/// be repeated otherwise; other terms leave the loop over lanes anyway.
+/// Takes arithmetic and draws out of the maps and gathers of a kernel that depend on some of their
+/// axes only: maps over these axes make them, in front of what had them, or of the choice or loop
+/// that this is a part of, and are returned, to be stored. What depends on the axis that lanes lie
+/// along, or takes long, would be repeated otherwise; other terms leave the loop over lanes anyway.
 llvm::SmallVector<pipe::MapOp> splitSharedTerms(pipe::KernelOp kernel);
 
 } // namespace penstock::schedules

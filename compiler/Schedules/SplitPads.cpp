@@ -3,6 +3,7 @@
 // Borders that are stored by themselves.
 #include "compiler/Schedules/SplitPads.h"
 #include "compiler/Analysis/WindowMargins.h"
+#include "compiler/Dialect/ScalarBuilder.h"
 
 using namespace mlir;
 using namespace penstock::pipe;

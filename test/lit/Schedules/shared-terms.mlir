@@ -28,15 +28,20 @@ pipe.kernel @terms_of_columns "pixels" {
   pipe.return %0 : !pipe.tensor<f32[h=16, w=16, c=3]>
 }
 
-// A term that another one needs is read by what is no term; each is complete.
+// A term that another one needs is read by that as well; what takes few operations more is no term.
 // CHECK-LABEL: pipe.kernel @terms_of_terms
 pipe.kernel @terms_of_terms "pixels" {
 ^bb0(%x: !pipe.tensor<f32[h=16, w=16]>):
   // CHECK: %[[CUBE:.*]] = pipe.map()
-  // CHECK: %[[NEXT:.*]] = pipe.map()
-  // CHECK-COUNT-3: pipe.binary mul
+  // CHECK-COUNT-2: pipe.binary mul
+  // CHECK: %[[NEXT:.*]] = pipe.map(%[[CUBE]])
+  // CHECK-COUNT-2: pipe.binary mul
   // CHECK: pipe.map(%{{.*}}, %[[CUBE]], %[[NEXT]])
-  // CHECK-COUNT-2: pipe.binary add
+  // CHECK-NEXT: ^bb0(%{{[^:]*}}: f32, %[[READ:[^:]*]]: f32,
+  // CHECK: %[[FOURTH:.*]] = pipe.binary mul %[[READ]], %{{.*}}
+  // CHECK-NEXT: pipe.binary add %{{.*}}, %[[READ]]
+  // CHECK-NEXT: pipe.binary add %{{.*}}, %[[FOURTH]]
+  // CHECK-NEXT: pipe.binary add
   // CHECK-NEXT: pipe.yield
   %0 = pipe.map (%x) : (!pipe.tensor<f32[h=16, w=16]>) -> !pipe.tensor<f32[h=16, w=16]> {
   ^bb0(%p: f32, %h: i64, %w: i64):
@@ -44,9 +49,11 @@ pipe.kernel @terms_of_terms "pixels" {
     %jj = pipe.binary mul %j, %j : f32
     %jjj = pipe.binary mul %jj, %j : f32
     %jjjj = pipe.binary mul %jjj, %j : f32
+    %jjjjj = pipe.binary mul %jjjj, %j : f32
     %a = pipe.binary add %p, %jjj : f32
     %b = pipe.binary add %a, %jjjj : f32
-    pipe.yield %b : f32
+    %c = pipe.binary add %b, %jjjjj : f32
+    pipe.yield %c : f32
   }
   pipe.return %0 : !pipe.tensor<f32[h=16, w=16]>
 }
