@@ -10,6 +10,7 @@
 #include "compiler/Schedules/MovedValues.h"
 #include "compiler/Schedules/Passes.h"
 #include "compiler/Schedules/ReductionPlan.h"
+#include "compiler/Schedules/Rereads.h"
 #include "compiler/Schedules/RowTiles.h"
 #include "compiler/Schedules/SeparateReductions.h"
 #include "compiler/Schedules/SeparateWindows.h"
@@ -238,6 +239,10 @@ struct ScheduleCpuPass : penstock::schedules::impl::ScheduleCpuBase<ScheduleCpuP
     for (const MovedValue &moved : movedValues(kernel))
       store(*moved.made, "scratch",
             ("is computed once and stored in scratch memory: " + moved.reason).str());
+    for (Operation *made : rereadValues(kernel))
+      store(*made, "scratch",
+            "is computed once and stored in scratch memory: a view reads its elements several "
+            "times");
     for (MapOp places : splitGatherPlaces(kernel))
       store(*places, "scratch",
             "is computed once and stored in scratch memory: many elements are read there");
