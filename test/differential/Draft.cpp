@@ -9,7 +9,7 @@ using namespace penstock::pipe;
 namespace penstock::differential {
 
 Draft::Draft(MLIRContext &context, const Recipe &recipe)
-    : isChain(recipe.isChain), empties(recipe.seed % 8 == 5), builder(&context),
+    : isChain(recipe.isChain), empties(recipe.seed % 8 == 5), seed(recipe.seed), builder(&context),
       loc(builder.getUnknownLoc()), rng(recipe.seed), codecs(recipe.seed % 8 == 3) {}
 
 Value Draft::constant(int64_t value) {

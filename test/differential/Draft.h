@@ -22,11 +22,16 @@ public:
 
   const bool isChain;
   const bool empties; ///< every eighth case has extents of 0
+  const uint64_t seed;
 
   mlir::OpBuilder builder;
   mlir::Location loc;
   Rng rng;
   std::vector<mlir::Value> tensors, scalars;
+  /// Choices for what has this name, which change no others.
+  Rng choicesFor(const std::string &name) const {
+    return Rng(random::mix(seed, random::drawId(name)));
+  }
   /// The key that draws use here.
   mlir::Value key;
   /// A number of elements of at most `most`.
@@ -83,6 +88,8 @@ public:
   mlir::Value anyTable();
   /// Constants along one of these axes, such as one for each channel; null: none is known.
   mlir::Value constantsAlong(const Dims &dims);
+  /// Roots of roots, which take long.
+  mlir::Value roots(mlir::Value x);
   mlir::Value window(mlir::Value x);
   mlir::Value gather(mlir::Value x);
   mlir::Value expression(std::vector<mlir::Value> leaves, mlir::Type wanted);

@@ -83,15 +83,29 @@ static Block *openRegion(Draft &draft, Region &region, const std::vector<Type> &
 static Value elementDraw(Draft &draft, Block *block, size_t first, const Dims &dims,
                          const std::vector<Value> &sizes, const std::string &path) {
   OpBuilder &b = draft.builder;
-  const uint64_t id = random::drawId(path);
+  Rng own = draft.choicesFor(path + "/axes");
+  const bool isOfAll = own.chance(0.5);
   Value number = draft.constant(0);
   for (size_t i = 0; i < dims.size(); ++i)
-    if (id % 2 == 0 || (id >> (1 + i)) % 2 == 0)
+    if (isOfAll || own.chance(0.5))
       number = draft.binary(BinaryKind::add, draft.binary(BinaryKind::mul, number, sizes[i]),
                             block->getArgument(static_cast<unsigned>(first + i)));
   return b.create<DrawOp>(draft.loc, b.getF64Type(), DrawKind::uniform, draft.key,
                           ValueRange{draft.real(-2), draft.real(3)}, number,
-                          static_cast<int64_t>(id), path);
+                          static_cast<int64_t>(random::drawId(path)), path);
+}
+
+/// A number that takes long: so many roots of `term`.
+static Value rootsOf(Draft &draft, Value term, Type type, int64_t steps) {
+  OpBuilder &b = draft.builder;
+  term = b.create<CastOp>(draft.loc, type, CastMode::value, term, ValueRange());
+  for (; steps > 0; --steps) {
+    term = b.create<UnaryOp>(draft.loc, type, UnaryKind::abs, term);
+    term = draft.binary(BinaryKind::add, term,
+                        b.create<ConstantOp>(draft.loc, type, b.getFloatAttr(type, 0.5)));
+    term = b.create<UnaryOp>(draft.loc, type, UnaryKind::sqrt, term);
+  }
+  return term;
 }
 
 /// A number that takes long and is the same along some axes: of coordinates along the others, or of
@@ -109,14 +123,7 @@ static Value sharedTerm(Draft &draft, Block *block, const std::vector<Value> &in
   for (size_t i = 1; i < inputs.size(); ++i)
     if (draft.dimsOf(inputs[i]).size() < dims.size())
       term = block->getArgument(static_cast<unsigned>(i));
-  term = b.create<CastOp>(draft.loc, type, CastMode::value, term, ValueRange());
-  for (int64_t steps = rng.between(3, 6); steps > 0; --steps) {
-    term = b.create<UnaryOp>(draft.loc, type, UnaryKind::abs, term);
-    term = draft.binary(BinaryKind::add, term,
-                        b.create<ConstantOp>(draft.loc, type, b.getFloatAttr(type, 0.5)));
-    term = b.create<UnaryOp>(draft.loc, type, UnaryKind::sqrt, term);
-  }
-  return term;
+  return rootsOf(draft, term, type, rng.between(3, 6));
 }
 
 //===--- map ---------------------------------------------------------------===//
@@ -196,11 +203,20 @@ Value Draft::map(Value x, bool sameType) {
       const Value index = expression({leaves.front()}, builder.getI64Type());
       leaves.push_back(builder.create<LoadOp>(loc, element(table), table, ValueRange{index}));
     }
-    // By choices of its own, which change no other one.
-    if (Rng own(random::drawId(path)); dims.size() > 1 && own.chance(0.5))
+    if (Rng own = choicesFor(path); dims.size() > 1 && own.chance(0.5))
       leaves.push_back(sharedTerm(*this, block, inputs, dims, own));
     builder.create<YieldOp>(loc, expression(leaves, type));
   }
+  return remember(op.getResult(), dims);
+}
+
+Value Draft::roots(Value x) {
+  const Dims dims = dimsOf(x);
+  const Type type = builder.getF32Type();
+  auto op = builder.create<MapOp>(loc, typeOf(type, dims), ValueRange{x}, sizesOf(dims));
+  OpBuilder::InsertionGuard guard(builder);
+  Block *block = openRegion(*this, op.getBody(), {element(x)}, dims);
+  builder.create<YieldOp>(loc, rootsOf(*this, block->getArgument(0), type, 5));
   return remember(op.getResult(), dims);
 }
 

@@ -171,6 +171,9 @@ Value Draft::frames(Value x) {
   results.back() = results.back() * step + dim(*this, dims.size());
   dims.back().most = (dims.back().most - length) / step + 1;
   dims.push_back({freshAxis(), {}, length});
+  // Schedules store what takes long.
+  if (choicesFor(dims.back().name).chance(0.6))
+    x = roots(x);
   return viewOf(x, dims, results, {});
 }
 
