@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/c/Arguments.h"
+#include "runtime/core/Path.h"
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -27,7 +28,13 @@ Status api::checkText(const char *text, const char *name) {
 Status api::checkPath(const char *path, const char *name) {
   if (Status status = checkText(path, name); !status)
     return status;
-  return *path ? Status() : wrong("`" + std::string(name) + "` is empty, and no path");
+  if (!*path)
+    return wrong("`" + std::string(name) + "` is empty, and no path");
+  return runtime::isUrl(path) ? wrong(std::string(path) +
+                                      " is a URL, which sessions alone read; "
+                                      "`" +
+                                      name + "` is a path of this machine")
+                              : Status();
 }
 
 Status api::checkArray(const void *array, size_t count, const char *name) {

@@ -136,6 +136,10 @@ api::openFiles(const runtime::Plan &plan, const runtime::SessionOptions &options
       if (path.empty())
         continue; // refused by the session, which knows the parameter's name
       if (argument->name == "index" && source->kind != "raw") {
+        if (runtime::isUrl(path))
+          return runtime::Error{runtime::Code::InvalidArgument, "no index can be kept in " + path +
+                                                                    ": it is a URL (parameter `" +
+                                                                    param.name + "`)"};
         ::mkdir(path.c_str(), 0700); // the session says where it may not be used
         roots.push_back({path, true});
         continue;
@@ -149,9 +153,13 @@ api::openFiles(const runtime::Plan &plan, const runtime::SessionOptions &options
       std::error_code why;
       const std::filesystem::file_status found = std::filesystem::status(path, why);
       if (!std::filesystem::exists(found))
-        return runtime::Error{runtime::Code::NotFound, "cannot open " + path + ": " +
-                                                           why.message() + " (parameter `" +
-                                                           param.name + "`)"};
+        return runtime::Error{runtime::Code::NotFound,
+                              "cannot open " + path + ": " + why.message() + " (parameter `" +
+                                  param.name + "`)" +
+                                  (path.find("://") == std::string::npos
+                                       ? ""
+                                       : "; hint: URLs are `http://`, `https://` and `s3://`, in "
+                                         "small letters")};
       if (!std::filesystem::is_directory(found) && !std::filesystem::is_regular_file(found))
         return runtime::Error{runtime::Code::Io,
                               "cannot open " + path +

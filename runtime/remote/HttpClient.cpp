@@ -213,6 +213,14 @@ void *HttpClient::takeHandle() {
   return handle;
 }
 
+bool HttpClient::isReached(const std::string &url, bool answers) {
+  const std::string server = url.substr(0, url.find('/', url.find("://") + 3));
+  std::lock_guard guard(lock);
+  if (answers)
+    reached.insert(server);
+  return reached.contains(server);
+}
+
 /// Sends the request once. Returns libcurl's code.
 Result<int> HttpClient::attempt(Transfer &transfer) {
   auto library = openCurl();
@@ -304,7 +312,7 @@ Result<HttpResponse> HttpClient::get(const HttpRequest &request, Buffer &out) {
       return sent.error();
     const auto code = CURLcode(*sent);
     const HttpResponse &answer = transfer.answer;
-    isReached = isReached || answer.status != 0;
+    const bool isKnown = isReached(request.url, answer.status != 0);
     if (transfer.failure)
       return failed(transfer.failure->code, transfer.failure->message);
     if (cancelled)
@@ -318,7 +326,7 @@ Result<HttpResponse> HttpClient::get(const HttpRequest &request, Buffer &out) {
       tries = 0;
       waitMs = firstWaitMs;
     }
-    if (tries >= (!request.triesAgain ? 1 : isReached ? mostTries : triesOfUnknown)) {
+    if (tries >= (!request.triesAgain ? 1 : isKnown ? mostTries : triesOfUnknown)) {
       const std::string why =
           hasEnded ? "the server says " + statusText(answer.status) : transfer.reason;
       return failed(Code::Unreachable,

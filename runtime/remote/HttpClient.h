@@ -12,6 +12,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -72,12 +73,14 @@ private:
   Result<int> attempt(Transfer &transfer);
   bool wait(int64_t ms);
   void *takeHandle();
+  /// Returns whether the server of a URL has answered before; it has, where it does now.
+  bool isReached(const std::string &url, bool answers);
 
   std::mutex lock;
   std::condition_variable woken;
   std::vector<void *> handles; ///< that no request has
   std::atomic<bool> cancelled{false};
-  std::atomic<bool> isReached{false}; ///< some server has answered
+  std::set<std::string> reached; ///< servers that have answered
 };
 
 /// A status as a text, such as `404 Not Found`.

@@ -295,6 +295,9 @@ class OverHttp(RemoteTest):
                       self.failure(PICTURES, root=self.store.url("/listed/list.csv")))
         self.assertIn("the server says 404 Not Found", self.failure(LISTED, list=self.store.url("/nothing.csv?token=secret")))
         self.assertNotIn("secret", self.failure(LISTED, list=self.store.url("/nothing.csv?token=secret").replace("http://", "http://me:secret@")))
+        for command in (["index", self.store.url("/listed")], ["pack", "s3://bucket/x", self.folder], ["pack", self.folder, "s3://bucket/x"]):
+            self.assertIn("is a URL, which sessions alone read", self.run_tool(*command, expect=1).stderr)
+        self.assertIn("hint: URLs are `http://`, `https://` and `s3://`, in small letters", self.failure(LISTED, list="HTTP://x/list.csv"))
         self.assertIn("the numbers between braces go from the least to the largest", self.failure(SHARDS, shards=self.store.url("/x-{5..1}.tar")))
 
     def test_a_signal_ends_it_soon(self):
