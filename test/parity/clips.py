@@ -134,7 +134,7 @@ def frame_planes(data, height, width, pixels, lengths=False):
     """The planes of a raw frame, as numbers; or as many bytes as one has."""
     kind = numpy.dtype("<u2" if pixels.endswith("10le") else "u1")
     shapes = {"yuv420p": (1, 1), "yuvj420p": (1, 1), "yuv420p10le": (1, 1), "yuvj422p": (0, 1),
-              "yuv444p": (0, 0), "gbrp": (0, 0), "yuv411p": (0, 2), "gray": None}
+              "yuv444p": (0, 0), "gbrp": (0, 0), "yuv411p": (0, 2), "yuv410p": (2, 2), "gray": None}
     down = shapes[pixels]
     parts = [(height, width)]
     if down:

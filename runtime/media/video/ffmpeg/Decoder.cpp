@@ -198,14 +198,12 @@ bool Decoder::decode(const Piece &piece, int64_t begin) {
       checkDamage(wanted.number(place));
   };
   check();
-  if (codec) {
-    avcodec_flush_buffers(codec.get());
-  } else {
-    codec = openCodec(*index.parameters, maxPixels, memory);
-    // H.264 else holds back frames before a recovery point, and with the first of
-    // them at the end of the packets all that wait behind it.
-    codec->flags |= AV_CODEC_FLAG_OUTPUT_CORRUPT;
-  }
+  // Decoders keep more over a flush than frames: tables, how they round.
+  codec.reset();
+  codec = openCodec(*index.parameters, maxPixels, memory);
+  // H.264 else holds back frames before a recovery point, and with the first of
+  // them at the end of the packets all that wait behind it.
+  codec->flags |= AV_CODEC_FLAG_OUTPUT_CORRUPT;
   for (int64_t i = begin; i <= piece.end; ++i) {
     // Frames that no other one refers to are left out where they are not wanted.
     const bool isSecond = index.packets[size_t(i)].flags & Packet::SecondField;

@@ -16,7 +16,7 @@ namespace penstock::video {
 
 namespace {
 
-constexpr char magic[8] = {'P', 'S', 'T', 'K', 'V', 'I', 'D', '5'};
+constexpr char magic[8] = {'P', 'S', 'T', 'K', 'V', 'I', 'D', '6'};
 constexpr uint32_t maxPackets = 1u << 27;
 
 /// The numbers of the parameters that decoders look at.

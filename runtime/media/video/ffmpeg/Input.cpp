@@ -222,8 +222,19 @@ static const std::array<uint8_t, blankSize + 8> &blank() {
 /// Whether decoders write all of a picture, unless it is damaged, and may not say then that it is.
 static bool writesAll(const AVCodecContext &codec) {
   const AVCodecDescriptor *known = codec.codec_descriptor;
-  return known && (known->props & AV_CODEC_PROP_INTRA_ONLY || known->id == AV_CODEC_ID_FFV1 ||
-                   known->id == AV_CODEC_ID_HEVC);
+  if (!known)
+    return false;
+  switch (known->id) {
+  case AV_CODEC_ID_H261:
+  case AV_CODEC_ID_HEVC:
+    return true;
+  case AV_CODEC_ID_FFV1:
+    // Of several slices some chroma is in none, where an edge lies between two samples. Versions
+    // that have them have a header, and checksums.
+    return codec.extradata_size == 0;
+  default:
+    return known->props & AV_CODEC_PROP_INTRA_ONLY;
+  }
 }
 
 bool hasUnwritten(const AVCodecContext &codec, const AVFrame &frame) {
@@ -247,29 +258,73 @@ bool hasUnwritten(const AVCodecContext &codec, const AVFrame &frame) {
   return false;
 }
 
-int FrameMemory::allocate(AVCodecContext *codec, AVFrame *frame, int flags) {
-  const int code = avcodec_default_get_buffer2(codec, frame, flags);
-  if (code < 0)
-    return code;
+// As avcodec_default_get_buffer2 does it, from memory that outlives the decoder, and of which is
+// known what stands in it.
+int FrameMemory::allocate(AVCodecContext *codec, AVFrame *frame, int) {
   auto &self = *static_cast<FrameMemory *>(codec->opaque);
   ++self.count;
-  // A damaged picture may leave parts unwritten: they must not show another picture.
-  if (writesAll(*codec))
-    for (const AVBufferRef *buffer : frame->buf)
-      for (size_t at = 0; buffer && at < size_t(buffer->size); at += blankSize)
-        std::memcpy(buffer->data + at, blank().data(),
-                    std::min(blankSize, size_t(buffer->size) - at));
-  for (const AVBufferRef *buffer : frame->buf) {
-    if (!buffer ||
-        std::find(self.known.begin(), self.known.end(), buffer->data) != self.known.end())
-      continue;
-    if (!self.take(uint64_t(buffer->size))) {
+  const auto format = AVPixelFormat(frame->format);
+  int width = frame->width, height = frame->height, alignments[AV_NUM_DATA_POINTERS] = {};
+  avcodec_align_dimensions2(codec, &width, &height, alignments);
+  int strides[4] = {};
+  for (bool isAligned = false; !isAligned; width += width & ~(width - 1)) {
+    if (const int code = av_image_fill_linesizes(strides, format, width); code < 0)
+      return code;
+    isAligned = true;
+    for (int i = 0; i < 4; ++i)
+      isAligned = isAligned && strides[i] % alignments[i] == 0;
+  }
+  const ptrdiff_t wide[4] = {strides[0], strides[1], strides[2], strides[3]};
+  size_t sizes[4] = {};
+  if (const int code = av_image_fill_plane_sizes(sizes, format, height, wide); code < 0)
+    return code;
+  constexpr size_t behind = 128; // loops read and write beyond a row's end
+  const bool isPatterned = writesAll(*codec);
+  for (int i = 0; i < 4 && sizes[i]; ++i) {
+    frame->buf[i] = self.block(sizes[i] + behind, isPatterned);
+    if (!frame->buf[i]) {
       av_frame_unref(frame);
       return AVERROR(ENOMEM);
     }
-    self.known.push_back(buffer->data);
+    frame->data[i] = frame->buf[i]->data;
+    frame->linesize[i] = strides[i];
   }
+  frame->extended_data = frame->data;
   return 0;
+}
+
+/// A damaged picture may leave parts unwritten: they must not show what was there before, which
+/// depends on the clip.
+AVBufferRef *FrameMemory::block(size_t size, bool isPatterned) {
+  auto found = std::find_if(blocks.begin(), blocks.end(),
+                            [&](const Block &one) { return !one.isUsed && one.size == size; });
+  if (found == blocks.end()) {
+    if (!take(size))
+      return nullptr;
+    auto *data = static_cast<uint8_t *>(av_malloc(size));
+    if (!data)
+      return nullptr;
+    found = blocks.insert(blocks.end(), {data, size, false});
+  }
+  if (isPatterned)
+    for (size_t at = 0; at < size; at += blankSize)
+      std::memcpy(found->data + at, blank().data(), std::min(blankSize, size - at));
+  else
+    std::memset(found->data, 0, size); // as FFmpeg's own memory begins
+  AVBufferRef *buffer = av_buffer_create(found->data, size, giveBack, this, 0);
+  found->isUsed = buffer;
+  return buffer;
+}
+
+void FrameMemory::giveBack(void *self, uint8_t *data) {
+  for (Block &one : static_cast<FrameMemory *>(self)->blocks)
+    if (one.data == data)
+      one.isUsed = false;
+}
+
+FrameMemory::~FrameMemory() {
+  for (const Block &one : blocks)
+    av_free(one.data);
 }
 
 bool FrameMemory::take(uint64_t bytes) {
@@ -278,6 +333,12 @@ bool FrameMemory::take(uint64_t bytes) {
   held += bytes;
   refused = hold(user, bytes) != 0;
   return !refused;
+}
+
+bool FrameMemory::takeOwn(uint64_t bytes) {
+  const uint64_t more = bytes > own ? bytes - own : 0;
+  own += more;
+  return take(more);
 }
 
 void FrameMemory::check() const {
@@ -346,7 +407,7 @@ CodecPtr openCodec(const AVCodecParameters &parameters, uint64_t maxPixels, Fram
     // at hand and one that is shown.
     const int frame = av_image_get_buffer_size(AVPixelFormat(parameters.format), parameters.width,
                                                parameters.height, 64);
-    (void)memory.take(10 * uint64_t(std::max(frame, 0)));
+    (void)memory.takeOwn(10 * uint64_t(std::max(frame, 0)));
     memory.check();
   }
   context->opaque = &memory;

@@ -73,24 +73,38 @@ private:
   int stream = -1;
 };
 
-/// The memory of a decoder's frames, and who allows it.
+/// The memory of the frames of decoders that follow one another, and who allows it.
 class FrameMemory {
 public:
   using Hold = int (*)(void *user, uint64_t bytes);
   FrameMemory(Hold hold, void *user) : hold(hold), user(user) {}
+  /// All frames must be gone.
+  ~FrameMemory();
+  FrameMemory(const FrameMemory &) = delete;
+  FrameMemory &operator=(const FrameMemory &) = delete;
   /// Called by AVCodecContext::get_buffer2 of a decoder with this as `opaque`.
   static int allocate(AVCodecContext *codec, AVFrame *frame, int flags);
-  bool take(uint64_t bytes);
+  /// Counts what a decoder has of its own; once, however many decoders follow one another.
+  bool takeOwn(uint64_t bytes);
   /// Throws Failure where more was wanted than is allowed.
   void check() const;
   /// Pictures for which memory was wanted so far.
   uint64_t pictures() const { return count; }
 
 private:
+  struct Block {
+    uint8_t *data;
+    size_t size;
+    bool isUsed;
+  };
+  AVBufferRef *block(size_t size, bool isPatterned);
+  bool take(uint64_t bytes);
+  static void giveBack(void *self, uint8_t *data);
+
   Hold hold;
   void *user;
-  std::vector<const uint8_t *> known; // FFmpeg gives buffers out again, and frees them at the end
-  uint64_t held = 0, count = 0;
+  std::vector<Block> blocks;
+  uint64_t held = 0, own = 0, count = 0;
   bool refused = false;
 };
 

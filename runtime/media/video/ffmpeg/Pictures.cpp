@@ -3,6 +3,7 @@
 
 #include "runtime/media/video/ffmpeg/Bits.h"
 #include "runtime/media/video/ffmpeg/Nal.h"
+#include "runtime/media/video/ffmpeg/ScreenVideo.h"
 
 extern "C" {
 #include <libavcodec/codec_desc.h>
@@ -312,6 +313,9 @@ std::unique_ptr<PictureReader> readerFor(const AVCodecParameters &parameters) {
     return std::make_unique<Av1>();
   case AV_CODEC_ID_FFV1:
     return std::make_unique<Ffv1>();
+  case AV_CODEC_ID_FLASHSV:
+  case AV_CODEC_ID_FLASHSV2:
+    return screenVideoReader(parameters.codec_id);
   default: {
     const AVCodecDescriptor *known = avcodec_descriptor_get(parameters.codec_id);
     const bool isIntra = known && (known->props & AV_CODEC_PROP_INTRA_ONLY);
