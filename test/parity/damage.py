@@ -27,7 +27,7 @@ KINDS = {name: starts.CODECS[codec] for name, codec in (
 # Damage that FFmpeg does not return leaves things of earlier pictures, which a decoder that begins behind them has not got.
 SILENT = ("theora", "vp8.", "huffyuv", "ffvhuff")
 # Those whose decoders say little of damage, and show then what their memory held.
-QUIET = {name: starts.CODECS[name.split(".")[0]] for name in ("theora.mkv", "h261.mov", "flashsv.flv")}
+QUIET = {name: starts.CODECS[name.split(".")[0]] for name in ("theora.mkv", "h261.mov", "flashsv.flv", "msmpeg4v3.avi")}
 if starts.ALL:
     QUIET |= {f"{codec}.{container}": options for codec, options in starts.CODECS.items() for container in ("mkv", "nut", "avi")
               if codec not in clips.LEFT_OUT}

@@ -6,6 +6,7 @@ PENSTOCK_VIDEO_ALL=1: all containers and marks; else one of each codec.
 import hashlib
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -131,6 +132,28 @@ class Starts(video.VideoTest):
                 with self.subTest(os.path.basename(path)):
                     self.assertIsNotNone(self.check_clips(path, codec))
                     self.assertEqual(self.decoder.reading, "no_times")
+
+    def test_key_pictures_that_leave_what_was(self):
+        """DivX 3: how is rounded stands behind the blocks, and is not read where more follows."""
+        path = os.path.join(self.folder, "padded.avi")
+        subprocess.run([self.remux_program, os.path.join(self.folder, "msmpeg4v3.nut"), path, "pad=4"], check=True)
+        frames = [md5 for _, md5 in clips.whole(path)]
+        decoders = [self.decoder]
+        with open(self.program, "rb") as program:
+            if b"__asan_init" not in program.read():  # where FFmpeg's libraries were there before, their reports are not heard
+                libraries = subprocess.run(["ldd", os.environ["PENSTOCK_VIDEO_MODULE"]], capture_output=True, text=True, check=True).stdout
+                decoders.append(video.Decoder(self.program, LD_PRELOAD=re.search(r"\S*/libavcodec\S*", libraries)[0]))
+                self.addCleanup(decoders[-1].close)
+        for decoder in decoders:
+            self.assertEqual(decoder.ask("planes", 3, 1, 1, path)[2], 0)
+            for first, count in [(i, 1) for i in range(FRAMES)] + [(0, FRAMES), (4, 9), (5, 9)]:
+                data, _, restarts = decoder.ask("planes", first, count, 1, path)
+                size = len(data) // count
+                self.assertEqual([hashlib.md5(data[i:i + size]).hexdigest() for i in range(0, len(data), size)],
+                                 frames[first:first + count], (first, count))
+            self.assertEqual(restarts, 2)
+        whole = os.path.join(self.folder, "msmpeg4v3.nut")
+        self.assertEqual([decoder.ask("planes", 13, 1, 1, whole)[2] for decoder in decoders], [0, 1][:len(decoders)])
 
     def test_fields_of_mpeg4(self):
         """Their vectors are in units of the file's first picture between others."""

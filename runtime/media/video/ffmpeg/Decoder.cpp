@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/media/video/ffmpeg/Decoder.h"
 
+#include "runtime/media/video/ffmpeg/Reports.h"
+
 #include <algorithm>
 #include <unordered_map>
 
@@ -179,10 +181,24 @@ void Decoder::receive(int64_t at) {
   }
 }
 
-void Decoder::checkDamage(int64_t number) const {
-  for (const Damage &one : damaged)
-    if (index.dependsOn(number, one.packet))
+void Decoder::checkDamage(int64_t number, const Piece &piece, int64_t begin) const {
+  const bool dependsOnStarts =
+      begin < piece.begin && index.parameters->codec_id == AV_CODEC_ID_MSMPEG4V3;
+  for (const Damage &one : damaged) {
+    const bool isStart = index.packets[size_t(one.packet)].flags & Packet::Start;
+    if (index.dependsOn(number, one.packet) ||
+        (dependsOnStarts && isStart && one.packet < piece.begin))
       throw damage(number, one.packet >= index.packetOf(number), one.why);
+  }
+}
+
+// How DivX 3 rounds from an I picture on stands behind its blocks, and where more bytes follow
+// FFmpeg leaves that as it was. Nothing but its report tells.
+bool Decoder::leavesWhatWas(int64_t at) const {
+  if (codec->codec_id != AV_CODEC_ID_MSMPEG4V3 || at == 0)
+    return false;
+  const std::string why = Reports::areHeard() ? reported() : "unheard";
+  return !why.empty() && why.find("ext header missing") == std::string::npos;
 }
 
 void Decoder::forgetDamage() {
@@ -195,7 +211,7 @@ bool Decoder::decode(const Piece &piece, int64_t begin) {
   forgetDamage();
   auto check = [&] {
     for (int64_t place = piece.first; place < piece.last; ++place)
-      checkDamage(wanted.number(place));
+      checkDamage(wanted.number(place), piece, begin);
   };
   check();
   // Decoders keep more over a flush than frames: tables, how they round.
@@ -204,6 +220,7 @@ bool Decoder::decode(const Piece &piece, int64_t begin) {
   // H.264 else holds back frames before a recovery point, and with the first of
   // them at the end of the packets all that wait behind it.
   codec->flags |= AV_CODEC_FLAG_OUTPUT_CORRUPT;
+  (void)reported(); // of what was before
   for (int64_t i = begin; i <= piece.end; ++i) {
     // Frames that no other one refers to are left out where they are not wanted.
     const bool isSecond = index.packets[size_t(i)].flags & Packet::SecondField;
@@ -212,6 +229,10 @@ bool Decoder::decode(const Piece &piece, int64_t begin) {
     const bool isNeeded = isWanted || (index.packets[size_t(i)].flags & Packet::Referenced);
     codec->skip_frame = isNeeded || !index.mayLeaveOut() ? AVDISCARD_DEFAULT : AVDISCARD_NONREF;
     send(i);
+    if (i == begin && leavesWhatWas(i)) {
+      check();
+      return false;
+    }
     receive(i);
   }
   // The rest comes without more packets.

@@ -46,7 +46,8 @@ private:
     std::string why;
   };
   /// Decodes the packets `begin` to `piece.end`, and takes their wanted frames. False where
-  /// a frame did not come and nothing says why. Throws Failure for damage.
+  /// a frame did not come and nothing says why, or where decoding cannot begin there. Throws
+  /// Failure for damage.
   bool decode(const Piece &piece, int64_t begin);
   void decodeAll();
   /// Sends packet `at`.
@@ -54,11 +55,14 @@ private:
   /// Receives the next frame, where the last packet that was sent is `at`; notes damage.
   bool next(int64_t at);
   void receive(int64_t at);
+  /// Whether the picture that was sent, at which decoding began, leaves things as the pictures
+  /// before it had them.
+  bool leavesWhatWas(int64_t at) const;
   void forgetDamage();
   /// Notes damage of a packet, which the decoder has reported.
   void noteDamage(int64_t packet) { damaged.push_back({packet, reported()}); }
-  /// Throws Failure if the frame depends on a damaged packet.
-  void checkDamage(int64_t number) const;
+  /// Throws Failure if the frame, decoded from packet `begin` on, depends on a damaged packet.
+  void checkDamage(int64_t number, const Piece &piece, int64_t begin) const;
   /// Loads the next packet in decoding order, from `at`.
   void load(int64_t at);
   void give(const AVFrame &frame, int64_t number);

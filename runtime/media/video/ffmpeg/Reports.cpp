@@ -7,6 +7,7 @@
 #include "runtime/media/video/ffmpeg/Reports.h"
 
 extern "C" {
+#include <libavcodec/avcodec.h>
 #include <libavutil/error.h>
 #include <libavutil/imgutils.h>
 #include <libavutil/log.h>
@@ -85,6 +86,22 @@ std::string Reports::take() {
   std::string first = std::move(kept.first);
   kept.first.clear();
   return first;
+}
+
+bool Reports::areHeard() {
+  static const bool are = [] {
+    AVCodecContext *context = avcodec_alloc_context3(nullptr);
+    if (!context)
+      return false;
+    context->log_level_offset = quiet;
+    const std::string before = take();
+    (void)avcodec_open2(context, nullptr, nullptr); // there is no codec, as it reports
+    avcodec_free_context(&context);
+    const bool isHeard = !take().empty();
+    kept.first = before;
+    return isHeard;
+  }();
+  return are;
 }
 
 } // namespace penstock::video

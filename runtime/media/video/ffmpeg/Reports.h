@@ -29,6 +29,8 @@ public:
   /// Returns the first error since the last call on this thread, as "h264: no frame!"; empty if
   /// there was none.
   static std::string take();
+  /// Returns whether reports are kept here, and not where they went before.
+  static bool areHeard();
 };
 
 } // namespace penstock::video
