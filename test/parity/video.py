@@ -235,6 +235,13 @@ class Odd(VideoTest):
             clips.encode(path, "-c:v", "ffv1", "-level", 3, "-pix_fmt", kind, "-slices", slices, frames=12, height=62, width=78)
             self.check_file(path)
 
+    def test_tags_that_are_not_known(self):
+        """Of TIFF, which FFmpeg itself writes."""
+        for container in ("mkv", "mov"):
+            path = os.path.join(self.folder, "tagged." + container)
+            clips.encode(path, "-c:v", "tiff", "-pix_fmt", "gray", frames=12)
+            self.check_file(path)
+
     def test_damage(self):
         path = clips.make(self.folder, "b-frames")
         with open(path, "rb") as file:

@@ -399,8 +399,8 @@ CodecPtr openCodec(const AVCodecParameters &parameters, uint64_t maxPixels, Fram
   const AVCodec *codec = context->codec;
   context->max_pixels = int64_t(maxPixels);
   // Else many decoders keep damage to themselves. That of H.264 marks its frames, and would refuse
-  // whole ones for messages beside them.
-  if (codec->id != AV_CODEC_ID_H264 && pictures == Damaged::Refuse)
+  // whole ones for messages beside them; that of TIFF, for tags that it does not know.
+  if (codec->id != AV_CODEC_ID_H264 && codec->id != AV_CODEC_ID_TIFF && pictures == Damaged::Refuse)
     context->err_recognition |= AV_EF_EXPLODE;
   if (!(codec->capabilities & AV_CODEC_CAP_DR1)) {
     // A library with memory of its own (dav1d): AV1's eight references, the frame
