@@ -235,7 +235,7 @@ static pst_status open(pst_session &self, const pst_program *program,
   self.plan = first.plan;
   self.parameters = program->parameters;
   for (const std::string &line : self.session->warnings())
-    self.warnings += line + "\n";
+    self.warnings += runtime::withoutSecrets(line) + "\n";
   return PST_OK;
 }
 

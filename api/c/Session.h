@@ -41,7 +41,7 @@ struct pst_session {
   penstock::runtime::Session *get() const { return process.isThis() ? session.get() : nullptr; }
 
   pst_status fail(const penstock::runtime::Error &why) {
-    error = why.message;
+    error = penstock::runtime::withoutSecrets(why.message);
     std::replace(error.begin(), error.end(), '\0', ' '); // of a name: the caller's text ends there
     return why.code == penstock::runtime::Code::Cancelled ? PST_CANCELLED : PST_ERROR;
   }

@@ -95,6 +95,10 @@ void pst_session_bad_samples(pst_session *session, const pst_bad_sample **out_sa
   session->badViews.clear();
   list(*session, [&](const runtime::Session &inner) {
     session->badSamples = inner.badSamples();
+    for (runtime::BadSample &bad : session->badSamples) {
+      bad.name = runtime::withoutSecrets(bad.name);
+      bad.reason = runtime::withoutSecrets(bad.reason);
+    }
     for (const runtime::BadSample &bad : session->badSamples)
       session->badViews.push_back(
           {bad.epoch, bad.position, bad.row, bad.name.c_str(), bad.reason.c_str(), bad.substitute});

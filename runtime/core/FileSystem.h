@@ -68,6 +68,8 @@ public:
   /// Reads `bytes` bytes from `offset` on into `out`; sets its size, to less
   /// where the file ends before. Blocks.
   virtual Status read(uint64_t offset, size_t bytes, Buffer &out) = 0;
+  /// Bytes of the file that it keeps in memory.
+  virtual uint64_t bytesHeld() const { return 0; }
   /// How many bytes more take about as long to read as another read().
   virtual uint64_t readCost() const { return uint64_t(16) << 10; }
 };

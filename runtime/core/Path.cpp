@@ -57,20 +57,23 @@ static std::string normalized(std::string_view path, std::string_view currentFol
   whole += path;
   const size_t origin = originEnd(whole);
   const size_t query = pathEnd(whole, origin);
+  const bool isHttp = origin && whole.starts_with("http");
   std::string out = whole.substr(0, origin);
   out.reserve(whole.size() + 1);
   for (size_t at = origin; at < query;) {
     const size_t end = std::min(whole.find('/', at), query);
     std::string_view part(whole.data() + at, end - at);
-    if (isDots(part, 2, origin)) {
+    if (isDots(part, 2, isHttp)) {
       if (followsLinks && !origin)
         out = behindLink(out);
       out.resize(std::max(origin, out.size() == origin ? 0 : out.rfind('/')));
-    } else if (!part.empty() && !isDots(part, 1, origin)) {
+    } else if ((!part.empty() || (origin && at > origin)) && !isDots(part, 1, isHttp)) {
       (out += '/') += part;
     }
     at = end + 1;
   }
+  while (out.size() > origin && out.ends_with('/'))
+    out.pop_back();
   out += std::string_view(whole).substr(query);
   return out.empty() ? "/" : out;
 }
@@ -92,6 +95,41 @@ std::string absolutePath(std::string_view path) {
   // A folder that was deleted has no path, and holds nothing; the system knows it by this one.
   const std::string below = normalizePath(path, "/");
   return "/proc/self/cwd" + (below == "/" ? "" : below);
+}
+
+std::string_view withoutQuery(std::string_view path) {
+  return path.substr(0, pathEnd(path, originEnd(path)));
+}
+
+std::string withoutSecrets(std::string_view message) {
+  std::string out;
+  while (!message.empty()) {
+    const size_t begin = std::min(message.find("http"), message.size());
+    out += message.substr(0, begin);
+    message.remove_prefix(begin);
+    const size_t origin = originEnd(message);
+    if (!origin) {
+      out += message.substr(0, 1);
+      message.remove_prefix(std::min<size_t>(1, message.size()));
+      continue;
+    }
+    const size_t host = message.find("//") + 2;
+    const size_t end = std::min(message.find_first_of(" \t\n`\"'<>)", host), message.size());
+    std::string_view url = message.substr(0, end);
+    message.remove_prefix(end);
+    // What a message goes on with: `URL: reason`, `URL:3: reason`, `URL, which`.
+    const size_t query = url.find('?');
+    const size_t rest = url.find_last_not_of(":,;.0123456789") + 1;
+    std::string_view tail = query < rest ? url.substr(rest) : std::string_view();
+    tail.remove_prefix(std::min(tail.find_first_of(":,;."), tail.size()));
+    url = url.substr(0, query);
+    const std::string_view server = url.substr(0, std::min(url.find('/', host), url.size()));
+    const size_t at = server.rfind('@');
+    out += url.substr(0, host);
+    out += url.substr(at == std::string_view::npos ? host : at + 1);
+    out += tail;
+  }
+  return out;
 }
 
 std::string folderOf(std::string_view path) {

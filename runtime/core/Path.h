@@ -16,7 +16,7 @@ bool isAbsolutePath(std::string_view path);
 
 /// `path` without `.`, `..`, doubled and trailing slashes, made absolute with
 /// `currentFolder`, which may be a URL. Works on the text alone. Of URLs, no `..` leaves the
-/// server or bucket, and what stands behind a `?` stays as it is.
+/// server or bucket; doubled slashes, and what stands behind a `?`, stay as they are.
 std::string normalizePath(std::string_view path, std::string_view currentFolder);
 
 /// The same of files of this machine as the system takes it: the `..` behind a symbolic link is the
@@ -26,6 +26,12 @@ std::string resolvePath(std::string_view path, std::string_view currentFolder);
 /// Resolves `path`, from the process's current folder. Where that has no path any more, the
 /// result names a file in it, which is not there and cannot be made.
 std::string absolutePath(std::string_view path);
+
+/// A path without the `?..` of a URL.
+std::string_view withoutQuery(std::string_view path);
+
+/// A message without what may be secret in its URLs: users, passwords and queries.
+std::string withoutSecrets(std::string_view message);
 
 /// The folder of a normalized path: `/` of `/a`, and a URL's server or bucket at least.
 std::string folderOf(std::string_view path);

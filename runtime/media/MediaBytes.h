@@ -61,7 +61,7 @@ public:
   /// `jump` are read as well: those that cost less than one more read. Blocks.
   Status fetch(std::span<const ByteRange> parts, uint64_t jump);
   Status fetch(std::span<const ByteRange> parts) { return fetch(parts, file->readCost()); }
-  uint64_t bytesHeld() const { return held; }
+  uint64_t bytesHeld() const { return held + file->bytesHeld(); }
   uint64_t bytesRead() const { return taken; }
 
 private:

@@ -3,6 +3,7 @@
 
 #include "runtime/core/FileSystem.h"
 #include "runtime/core/Memory.h"
+#include "runtime/core/TextValue.h"
 #include "runtime/remote/Curl.h"
 
 #include <algorithm>
@@ -19,10 +20,13 @@ namespace {
 constexpr int mostTries = 10, triesOfUnknown = 3;
 constexpr int64_t firstWaitMs = 100, longestWaitMs = 10'000;
 constexpr size_t mostText = 4096;
+/// Of an answer that does not say its size: nobody could bound what is read ahead.
+constexpr uint64_t mostUnsaid = 64 << 20;
 
+/// Of gateways, too, whose own numbers lie above 511. 501 and 505 say what the server cannot do.
 bool mayChange(long status) {
-  return status == 408 || status == 429 || status == 500 || status == 502 || status == 503 ||
-         status == 504;
+  return status == 408 || status == 425 || status == 429 ||
+         (status >= 500 && status != 501 && status != 505);
 }
 
 /// Returns whether a request that failed like this may do better.
@@ -97,7 +101,7 @@ bool HttpClient::Transfer::takeHeader(std::string_view line) {
       answer.status = long(status);
     return true;
   }
-  if (withoutBlanks(line).empty())
+  if (trimmed(line).empty())
     return !isFile() || checkHead();
   const size_t colon = line.find(':');
   if (colon == std::string_view::npos)
@@ -106,7 +110,7 @@ bool HttpClient::Transfer::takeHeader(std::string_view line) {
   for (char &c : name)
     if (c >= 'A' && c <= 'Z')
       c = char(c | 0x20);
-  takeField(name, withoutBlanks(line.substr(colon + 1)));
+  takeField(name, trimmed(line.substr(colon + 1)));
   return true;
 }
 
@@ -171,6 +175,11 @@ bool HttpClient::Transfer::takeBody(const uint8_t *bytes, size_t size) {
   answer.isTooLarge = size > request.mostBytes || at > request.mostBytes - size;
   if (answer.isTooLarge)
     return false;
+  if (!bodySize && at + size > mostUnsaid) {
+    failure = Error{Code::Limit, "the server does not say its size, and it has more than " +
+                                     std::to_string(mostUnsaid) + " bytes"};
+    return false;
+  }
   const size_t least = at + size, ample = out.capacity() + out.capacity() / 2;
   if (!out.reserve(least > out.capacity() ? std::max(least, ample) : least) || !out.resize(least)) {
     failure = noMemory("for more than " + std::to_string(at) + " bytes");
@@ -244,10 +253,11 @@ Result<int> HttpClient::attempt(Transfer &transfer) {
   set(CURLOPT_MAXREDIRS, 8L);
   set(CURLOPT_HTTP_VERSION, long(CURL_HTTP_VERSION_1_1)); // a connection for each thread
   set(CURLOPT_NOSIGNAL, 1L);
+  set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L); // a proxy's answer is not the server's
   set(CURLOPT_CONNECTTIMEOUT_MS, request.timeoutMs ? long(request.timeoutMs) : 10'000L);
   set(CURLOPT_TIMEOUT_MS, long(request.timeoutMs));
   set(CURLOPT_LOW_SPEED_LIMIT, 1L);
-  set(CURLOPT_LOW_SPEED_TIME, 30L);
+  set(CURLOPT_LOW_SPEED_TIME, isReached(request.url, false) ? 30L : 10L);
   set(CURLOPT_BUFFERSIZE, 256L << 10);
   for (const char *name : {"SSL_CERT_FILE", "AWS_CA_BUNDLE", "CURL_CA_BUNDLE"})
     if (const char *bundle = std::getenv(name); bundle && *bundle)
@@ -302,7 +312,7 @@ Result<HttpResponse> HttpClient::get(const HttpRequest &request, Buffer &out) {
   Transfer transfer{request, out, cancelled, {}, {}, {}, {}, 0, {}, {}};
   out.clear();
   auto failed = [&](Code code, const std::string &why) {
-    return Error{code, "cannot read " + urlForMessage(request.url) + ": " + why};
+    return Error{code, "cannot read " + withoutSecrets(request.url) + ": " + why};
   };
   int64_t waitMs = firstWaitMs;
   for (int tries = 1;; ++tries) {
@@ -321,7 +331,7 @@ Result<HttpResponse> HttpClient::get(const HttpRequest &request, Buffer &out) {
     if (hasEnded && !mayChange(answer.status) && transfer.isWhole())
       return answer;
     if (!hasEnded && !mayChange(code))
-      return failed(Code::Io, transfer.reason);
+      return failed(Code::Unreachable, transfer.reason);
     if (answer.isPart && out.size() > before) { // it goes on where it broke
       tries = 0;
       waitMs = firstWaitMs;
@@ -350,26 +360,6 @@ std::string statusText(long status) {
   for (const auto &[number, name] : known)
     if (number == status)
       (text += ' ') += name;
-  return text;
-}
-
-std::string_view withoutBlanks(std::string_view text) {
-  constexpr std::string_view blanks = " \t\r\n";
-  const size_t begin = text.find_first_not_of(blanks);
-  if (begin == std::string_view::npos)
-    return {};
-  return text.substr(begin, text.find_last_not_of(blanks) + 1 - begin);
-}
-
-std::string urlForMessage(const std::string &url) {
-  std::string text = url.substr(0, url.find('?'));
-  const size_t begin = text.find("://");
-  if (begin == std::string::npos)
-    return text;
-  const size_t host = begin + 3, end = std::min(text.find('/', host), text.size());
-  const size_t at = text.rfind('@', end);
-  if (at != std::string::npos && at >= host && at < end)
-    text.erase(host, at + 1 - host);
   return text;
 }
 

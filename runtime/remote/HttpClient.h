@@ -86,12 +86,6 @@ private:
 /// A status as a text, such as `404 Not Found`.
 std::string statusText(long status);
 
-/// `text` without the blanks around it.
-std::string_view withoutBlanks(std::string_view text);
-
-/// A URL for messages: without user, password and query, which may be secrets.
-std::string urlForMessage(const std::string &url);
-
 /// `text` with letters encoded (RFC 3986) that are none of `A-Z a-z 0-9 - . _ ~` or `but`.
 std::string percentEncoded(std::string_view text, std::string_view but);
 

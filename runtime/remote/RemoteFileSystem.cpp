@@ -34,6 +34,18 @@ S3Place placeOf(const std::string &url) {
   return {url.substr(begin, slash - begin), url.substr(std::min(slash + 1, url.size()))};
 }
 
+/// A URL whose escaped slashes, of either kind, are slashes.
+std::string withSlashes(const std::string &url) {
+  std::string text;
+  for (size_t i = 0; i < url.size(); ++i) {
+    const std::string_view code = std::string_view(url).substr(i, 3);
+    const bool isSlash = code == "%2f" || code == "%2F" || code == "%5c" || code == "%5C";
+    text += isSlash || url[i] == '\\' ? '/' : url[i];
+    i += isSlash ? 2 : 0;
+  }
+  return text;
+}
+
 uint64_t hashOf(std::string_view text) { return XXH3_64bits(text.data(), text.size()); }
 
 /// The time of `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110); 0 where it is none.
@@ -67,7 +79,7 @@ Error readsOnly(std::string_view path) {
 
 Error noSize(const std::string &url) {
   return {Code::Unsupported,
-          "cannot read parts of " + urlForMessage(url) + ": the server does not say its size"};
+          "cannot read parts of " + withoutSecrets(url) + ": the server does not say its size"};
 }
 
 } // namespace
@@ -83,18 +95,30 @@ public:
   FileInfo info() const override { return known; }
   Status checkUnchanged() const override { return {}; }
   uint64_t readCost() const override { return 1 << 20; }
+  uint64_t bytesHeld() const override { return head.size(); }
 
   Status read(uint64_t offset, size_t bytes, Buffer &out) override {
     out.clear();
     const uint64_t count = offset < known.size ? std::min<uint64_t>(bytes, known.size - offset) : 0;
     if (count == 0)
       return {};
-    if (offset + count <= head.size()) {
-      if (!out.resize(size_t(count)))
-        return noMemory("for " + std::to_string(count) + " bytes of " + urlForMessage(url));
-      std::memcpy(out.data(), head.data() + offset, size_t(count));
+    const uint64_t here = offset < head.size() ? std::min(count, head.size() - offset) : 0;
+    if (here < count)
+      if (Status status = fetch(offset + here, count - here, out); !status)
+        return status;
+    if (here == 0)
       return {};
-    }
+    const size_t fetched = out.size();
+    if (!out.resize(size_t(count)))
+      return noMemory("for " + std::to_string(count) + " bytes of " + withoutSecrets(url));
+    std::memmove(out.data() + here, out.data(), fetched);
+    std::memcpy(out.data(), head.data() + offset, size_t(here));
+    return {};
+  }
+
+private:
+  /// Reads `count` bytes from the server.
+  Status fetch(uint64_t offset, uint64_t count, Buffer &out) {
     HttpRequest request;
     request.begin = offset;
     request.count = count;
@@ -107,7 +131,6 @@ public:
     return isSame ? Status() : Status(changedWhileRead());
   }
 
-private:
   RemoteFileSystem &files;
   std::string url, version;
   FileInfo known;
@@ -132,10 +155,14 @@ Result<std::string> RemoteFileSystem::located(std::string_view path) const {
   if (path.find('\0') != std::string_view::npos)
     return Error{Code::InvalidArgument, "a URL holds a zero byte"};
   std::string url = absolutePath(path);
-  const auto below = [&](const std::string &root) { return liesWithin(url, root); };
+  // Servers take `%2f` for a slash, so that `..%2f` leads up.
+  const std::string taken = isS3(url) ? url : normalizePath(withSlashes(url), {});
+  const auto below = [&](const std::string &root) {
+    return liesWithin(url, root) && liesWithin(taken, root);
+  };
   if (roots.empty() || std::any_of(roots.begin(), roots.end(), below))
     return url;
-  const std::string shown = urlForMessage(url);
+  const std::string shown = withoutSecrets(url);
   return Error{Code::OutsideRoot, shown +
                                       " lies outside of the URLs given to this pipeline; "
                                       "`--allow " +
@@ -153,8 +180,8 @@ Result<HttpResponse> RemoteFileSystem::get(const std::string &url, HttpRequest r
     request.url = percentEncoded(url, ":/?[]@!$&'()*+,;=%");
     answer = client.get(request, out);
   }
-  if (!answer || answer->status == 200 || answer->status == 206 ||
-      (answer->status == 416 && answer->hasSize))
+  const bool isEmpty = answer && answer->status == 416 && answer->hasSize && answer->size == 0;
+  if (!answer || answer->status == 200 || answer->status == 206 || isEmpty)
     return answer;
   if (isS3(url))
     return store.refused(url, *answer);
@@ -162,7 +189,7 @@ Result<HttpResponse> RemoteFileSystem::get(const std::string &url, HttpRequest r
                     : answer->status == 401 || answer->status == 403 ? Code::Permission
                                                                      : Code::Io;
   return Error{
-      code, "cannot read " + urlForMessage(url) + ": the server says " +
+      code, "cannot read " + withoutSecrets(url) + ": the server says " +
                 statusText(answer->status) +
                 (answer->status == 401 ? "; ~/.netrc may have a user and a password for it" : "")};
 }
@@ -180,7 +207,7 @@ Status RemoteFileSystem::readFile(std::string_view path, Buffer &out, uint64_t m
     return answer.error();
   if (answer->isTooLarge)
     return Error{Code::Limit,
-                 urlForMessage(*url) + " has " +
+                 withoutSecrets(*url) + " has " +
                      (answer->hasSize ? "" : "more than " + std::to_string(maxBytes) + " bytes") +
                      (answer->hasSize ? std::to_string(answer->size) + " bytes" : "") +
                      ", the limit is " + std::to_string(maxBytes)};
@@ -203,13 +230,13 @@ Result<std::shared_ptr<OpenFile>> RemoteFileSystem::openFile(std::string_view pa
     return answer.error();
   if (answer->status == 416 || (!answer->isPart && !answer->isTooLarge)) {
     // Nothing in it, or a server that sends whole files.
-    answer->size = answer->status == 416 ? 0 : out.size();
     if (answer->status == 416)
       out.clear();
+    answer->size = out.size();
   } else if (answer->isTooLarge) {
     return Error{
         Code::Unsupported,
-        "cannot read parts of " + urlForMessage(*url) +
+        "cannot read parts of " + withoutSecrets(*url) +
             ": the server sends whole files only (it takes no `Range`), and this one has " +
             (answer->hasSize ? std::to_string(answer->size) : "too many") + " bytes"};
   } else if (!answer->hasSize) {
@@ -218,7 +245,7 @@ Result<std::shared_ptr<OpenFile>> RemoteFileSystem::openFile(std::string_view pa
   if (answer->isPart && answer->size > largeFile) {
     Buffer kept;
     if (!kept.resize(std::min(out.size(), size_t(keptBytes))))
-      return noMemory("for a part of " + urlForMessage(*url));
+      return noMemory("for a part of " + withoutSecrets(*url));
     std::memcpy(kept.data(), out.data(), kept.size());
     out = std::move(kept);
   }
@@ -247,9 +274,7 @@ Result<FileInfo> RemoteFileSystem::stat(std::string_view path) {
   Buffer out;
   auto answer = get(*url, std::move(request), out);
   if (answer) {
-    if (answer->status == 416)
-      answer->size = 0;
-    else if (!answer->hasSize)
+    if (!answer->hasSize)
       return noSize(*url);
     return infoOf(*answer, *url);
   }
@@ -271,7 +296,7 @@ Result<std::vector<FolderEntry>> RemoteFileSystem::listFolder(std::string_view p
     return url.error();
   if (!isS3(*url))
     return Error{Code::Unsupported,
-                 "cannot list " + urlForMessage(*url) +
+                 "cannot list " + withoutSecrets(*url) +
                      ": servers of HTTP have no folders; name the files in a list (`file_list`, "
                      "`csv`, `json_lines`), or shards as `train-{0000..0099}.tar`"};
   const S3Place place = placeOf(*url);

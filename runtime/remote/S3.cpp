@@ -2,6 +2,7 @@
 #include "runtime/remote/S3.h"
 
 #include "runtime/core/RealFileSystem.h"
+#include "runtime/core/TextValue.h"
 #include "runtime/sources/Json.h"
 
 #include <algorithm>
@@ -39,7 +40,7 @@ int64_t nowSeconds() {
   return duration_cast<seconds>(system_clock::now().time_since_epoch()).count();
 }
 
-/// Decodes `%20` and the like; `+` stands for itself.
+/// Decodes `%20` and the like, and `+`, which stands for a blank in listings.
 std::string percentDecoded(std::string_view text) {
   auto digit = [](char c) {
     return c >= '0' && c <= '9'   ? c - '0'
@@ -51,7 +52,9 @@ std::string percentDecoded(std::string_view text) {
   for (size_t i = 0; i < text.size(); ++i) {
     const bool isCode =
         text[i] == '%' && i + 2 < text.size() && digit(text[i + 1]) >= 0 && digit(text[i + 2]) >= 0;
-    out += isCode ? char(digit(text[i + 1]) * 16 + digit(text[i + 2])) : text[i];
+    out += isCode           ? char(digit(text[i + 1]) * 16 + digit(text[i + 2]))
+           : text[i] == '+' ? ' '
+                            : text[i];
     i += isCode ? 2 : 0;
   }
   return out;
@@ -63,21 +66,28 @@ struct ListingReader {
   S3Listing listing;
   std::vector<std::string> path; // of elements
   std::string text;
-  bool isListing = false;
+  bool isListing = false, isTruncated = false;
+  std::string oddKey;
 
   void end() {
     const std::string &name = path.back();
     const std::string above = path.size() > 1 ? path[path.size() - 2] : "";
     const bool isFile = name == "Key" && above == "Contents";
     if (isFile || (name == "Prefix" && above == "CommonPrefixes")) {
-      std::string key = percentDecoded(text);
-      if (!isFile && key.ends_with('/'))
-        key.pop_back();
+      const std::string key = percentDecoded(text);
+      std::string inner = key.starts_with(prefix) ? key.substr(prefix.size()) : "";
+      if (!isFile && inner.ends_with('/'))
+        inner.pop_back();
       // A key that is the prefix itself is how some tools write an empty folder.
-      if (key.size() > prefix.size() && key.starts_with(prefix))
+      const bool isMark = isFile && key == prefix;
+      if (key.starts_with(prefix) && !isMark && (inner.empty() || inner == "." || inner == ".."))
+        oddKey = key;
+      else if (!inner.empty())
         listing.entries.push_back(
-            {key.substr(prefix.size()), isFile ? FileKind::File : FileKind::Folder, Link::None});
+            {std::move(inner), isFile ? FileKind::File : FileKind::Folder, Link::None});
     }
+    if (name == "IsTruncated" && path.size() == 2)
+      isTruncated = text == "true";
     if (name == "NextContinuationToken" && path.size() == 2)
       listing.next = text;
     path.pop_back();
@@ -93,28 +103,28 @@ std::map<std::string, std::string> readProfile(std::string_view text, std::strin
   while (!text.empty()) {
     const size_t end = std::min(text.find('\n'), text.size());
     const std::string_view whole = text.substr(0, end);
-    const std::string_view line = withoutBlanks(whole);
+    const std::string_view line = trimmed(whole);
     text.remove_prefix(std::min(end + 1, text.size()));
     if (line.empty() || line[0] == '#' || line[0] == ';')
       continue;
     if (line[0] == '[') {
-      std::string_view name = withoutBlanks(line.substr(1, line.find(']') - 1));
+      std::string_view name = trimmed(line.substr(1, line.find(']') - 1));
       if (name.starts_with("profile "))
-        name = withoutBlanks(name.substr(8));
+        name = trimmed(name.substr(8));
       isMine = name == profile;
       continue;
     }
     const size_t equals = line.find('=');
     // An indented line belongs to the setting above it.
     if (isMine && equals != std::string_view::npos && whole[0] != ' ' && whole[0] != '\t')
-      found[std::string(withoutBlanks(line.substr(0, equals)))] =
-          withoutBlanks(line.substr(equals + 1));
+      found[std::string(trimmed(line.substr(0, equals)))] = trimmed(line.substr(equals + 1));
   }
   return found;
 }
 
 Result<S3Listing> readListing(std::string_view text, std::string_view prefix) {
-  ListingReader reader{prefix, {}, {}, {}};
+  ListingReader reader;
+  reader.prefix = prefix;
   XML_Parser parser = XML_ParserCreate(nullptr);
   if (!parser)
     return Error{Code::Exhausted, "no memory for a listing"};
@@ -138,6 +148,12 @@ Result<S3Listing> readListing(std::string_view text, std::string_view prefix) {
   if (!isRead)
     return Error{Code::Corrupt,
                  std::string("the answer is no listing") + (why ? ": " : "") + (why ? why : "")};
+  if (!reader.oddKey.empty())
+    return Error{Code::Unsupported, "`" + reader.oddKey +
+                                        "` has an empty part, `.` or `..`, which "
+                                        "is the name of no folder"};
+  if (reader.isTruncated && reader.listing.next.empty())
+    return Error{Code::Corrupt, "the answer says that there is more, and not where"};
   return std::move(reader.listing);
 }
 
@@ -185,7 +201,8 @@ void S3::readSettings() {
 /// credential provider" and "IMDS credential provider".
 bool S3::askMachine(Credentials &credentials) {
   Buffer out;
-  auto ask = [&](const std::string &url, const std::string &header, const char *method) {
+  auto ask = [&](const std::string &url, const std::string &header, const char *method,
+                 bool isThere = true) {
     HttpRequest request;
     request.url = url;
     if (!header.empty())
@@ -193,7 +210,7 @@ bool S3::askMachine(Credentials &credentials) {
     request.method = method;
     request.mostBytes = 1 << 20;
     request.timeoutMs = 1000;
-    request.triesAgain = false;
+    request.triesAgain = isThere;
     const auto answer = client.get(request, out);
     return answer && answer->status == 200
                ? std::string(reinterpret_cast<const char *>(out.data()), out.size())
@@ -208,14 +225,14 @@ bool S3::askMachine(Credentials &credentials) {
     std::string token = textOfFile(variable("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE"));
     if (token.empty())
       token = variable("AWS_CONTAINER_AUTHORIZATION_TOKEN");
-    text = ask(whole, token.empty() ? "" : "Authorization: " + std::string(withoutBlanks(token)),
-               "GET");
+    text = ask(whole, token.empty() ? "" : "Authorization: " + std::string(trimmed(token)), "GET");
   } else if (variable("AWS_EC2_METADATA_DISABLED") != "true") {
     std::string service = variable("AWS_EC2_METADATA_SERVICE_ENDPOINT");
     if (service.empty())
       service = "http://169.254.169.254";
     const std::string token =
-        ask(service + "/latest/api/token", "X-aws-ec2-metadata-token-ttl-seconds: 21600", "PUT");
+        ask(service + "/latest/api/token", "X-aws-ec2-metadata-token-ttl-seconds: 21600", "PUT",
+            /*isThere=*/false);
     if (token.empty())
       return false;
     const std::string header = "X-aws-ec2-metadata-token: " + token;
@@ -290,7 +307,8 @@ Result<HttpResponse> S3::send(const std::string &bucket, const std::string &key,
     return answer;
   {
     std::lock_guard guard(lock);
-    if (!regions.emplace(bucket, answer->bucketRegion).second)
+    // Another thread may have learned it meanwhile; what was asked there is answered.
+    if (regions.emplace(bucket, answer->bucketRegion).first->second == region)
       return answer;
   }
   request.headers.clear();
@@ -308,7 +326,12 @@ Error S3::refused(const std::string &url, const HttpResponse &answer) {
                      (said.empty() ? "" : " (" + said + ")");
   if (answer.status == 404)
     return {Code::NotFound, std::move(text)};
-  if (answer.status != 401 && answer.status != 403)
+  // Who asks is nobody's bad file.
+  const std::string code = tagIn(answer.text, "Code");
+  const bool isOfAsking = code == "ExpiredToken" || code == "InvalidToken" ||
+                          code == "InvalidAccessKeyId" || code == "SignatureDoesNotMatch" ||
+                          code == "RequestTimeTooSkewed";
+  if (answer.status != 401 && answer.status != 403 && !isOfAsking)
     return {Code::Io, std::move(text)};
   const Settings mine = settings();
   if (mine.credentials.key.empty())
@@ -317,7 +340,7 @@ Error S3::refused(const std::string &url, const HttpResponse &answer) {
         "in ~/.aws/credentials, give them";
   else
     text += "; the credentials are those of " + mine.credentials.from;
-  return {Code::Permission, std::move(text)};
+  return {isOfAsking ? Code::Unreachable : Code::Permission, std::move(text)};
 }
 
 Result<std::vector<FolderEntry>> S3::list(const std::string &bucket, const std::string &prefix,
@@ -347,8 +370,9 @@ Result<std::vector<FolderEntry>> S3::list(const std::string &bucket, const std::
       return Error{listing.error().code, "cannot list " + url + ": " + listing.error().message};
     for (FolderEntry &entry : listing->entries)
       entries.push_back(std::move(entry));
-    const bool goesOn = !listing->next.empty() && listing->next != next;
-    next = goesOn ? listing->next : "";
+    if (!next.empty() && listing->next == next)
+      return Error{Code::Corrupt, "cannot list " + url + ": the store gives the same part again"};
+    next = listing->next;
   } while (!next.empty() && !(most && int(entries.size()) >= most));
   std::sort(entries.begin(), entries.end(),
             [](const FolderEntry &a, const FolderEntry &b) { return comesBefore(a.name, b.name); });

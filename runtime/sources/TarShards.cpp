@@ -46,7 +46,8 @@ public:
     std::lock_guard guard(lock);
     open[number] = *file;
     order.push_back(number);
-    if (order.size() > most)
+    held += (*file)->bytesHeld();
+    while (order.size() > most || (held > mostHeld && order.size() > 1))
       forgetOldest();
     return file;
   }
@@ -76,6 +77,7 @@ private:
     return file;
   }
   void forgetOldest() { // those who read from it keep it
+    held -= open[order.front()]->bytesHeld();
     open[order.front()].reset();
     order.pop_front();
   }
@@ -95,6 +97,8 @@ private:
   std::set<size_t> opening;
   std::vector<std::shared_ptr<OpenFile>> open; // by shard
   const size_t most;
+  static constexpr uint64_t mostHeld = uint64_t(256) << 20;
+  uint64_t held = 0;        // bytes in their memory
   std::deque<size_t> order; // as they were opened
 };
 
@@ -286,14 +290,18 @@ Result<std::vector<std::string>> shardsBetween(const std::string &path) {
   if (begin == std::string::npos || end == std::string::npos || dots >= end ||
       !reads(begin + 1, dots, first) || !reads(dots + 2, end, last))
     return std::vector<std::string>();
+  if (path.find('{', end) != std::string::npos)
+    return Error{Code::InvalidArgument,
+                 path + ": one range of numbers is taken, and here are several braces; list the "
+                        "paths in a text file"};
   if (last < first || last - first >= most)
     return Error{Code::InvalidArgument, path +
                                             ": the numbers between braces go from the least to "
                                             "the largest, both included, and are " +
                                             std::to_string(most) + " at most"};
   std::vector<std::string> paths;
-  for (uint64_t number = first; number <= last; ++number) {
-    std::string digits = std::to_string(number);
+  for (uint64_t more = 0; more <= last - first; ++more) {
+    std::string digits = std::to_string(first + more);
     if (const size_t width = dots - begin - 1; digits.size() < width)
       digits.insert(0, width - digits.size(), '0');
     paths.push_back(path.substr(0, begin) + digits + path.substr(end + 1));
@@ -305,12 +313,17 @@ Result<std::vector<std::string>> shardPaths(FileSystem &files, const std::string
   const std::string path = absolutePath(given);
   if (auto between = shardsBetween(path); !between || !between->empty())
     return between;
-  auto info = files.stat(path);
-  if (!info)
-    return info.error();
-  if (info->kind == FileKind::Folder)
-    return shardsIn(files, path);
-  if (isTar(path) || isCompressedTar(path))
+  const std::string_view name = withoutQuery(path);
+  const bool isShard = isTar(name) || isCompressedTar(name);
+  // Servers of HTTP have no folders, and need not say how long a list is.
+  if (!path.starts_with("http") || !isUrl(path)) {
+    auto info = files.stat(path);
+    if (!info)
+      return info.error();
+    if (info->kind == FileKind::Folder)
+      return shardsIn(files, path);
+  }
+  if (isShard)
     return std::vector<std::string>{path};
   return shardsListed(files, path);
 }

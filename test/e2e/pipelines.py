@@ -5,7 +5,7 @@ import re
 
 import numpy
 
-from support import ToolTest
+from support import ToolTest, read_hashes
 
 DTYPES = {"bool": numpy.uint8, "bf16": numpy.uint16, "f16": numpy.float16, "f32": numpy.float32, "f64": numpy.float64,
           **{f"{kind}{bits}": f"{kind}{bits // 8}" for kind in "iu" for bits in (8, 16, 32, 64)}}
@@ -27,6 +27,20 @@ class LanguageTest(ToolTest):
             shape = [int(extent) for extent in re.findall(r"=(\d+)", axes)]
             result[name] = numpy.fromfile(os.path.join(out, name + ".raw"), DTYPES[dtype]).reshape(shape)
         return result
+
+    def hashes(self, text, *arguments, **paths):
+        """Those of all samples of a run, by epoch and position; parameters are paths."""
+        settings = [word for name, path in paths.items() for word in ("--set", f"{name}={path}")]
+        path = os.path.join(self.folder, "hashes")
+        if os.path.exists(path):
+            os.remove(path)
+        self.run_tool("run", self.write(text), *settings, "--hashes", path, *arguments)
+        return read_hashes(path)
+
+    def failure(self, text, *arguments, **paths):
+        """What a run says that ends with an error."""
+        settings = [word for name, path in paths.items() for word in ("--set", f"{name}={path}")]
+        return self.run_tool("run", self.write(text), *settings, *arguments, expect=1).stderr
 
     def scalars(self, outputs, lets="", top="", settings=(), batch="", position=0, options=""):
         """The outputs of a pipeline whose outputs are {name: (type, expression)}."""

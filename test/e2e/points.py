@@ -158,6 +158,10 @@ class Points(ArrayTest):
                 fields = "red, green, blue" + (", alpha" if name == "rgba" else "")
                 found = self.read(pcd(points, layout), "pcd", "u8", fields)[:20]
                 numpy.testing.assert_array_equal(found, colours[:, [2, 1, 0, 3][:found.shape[1]]])
+        points = cloud(rng, 20, {"rgb": "<u4", "rgba": "<u4"})
+        bytes_of = lambda name: points[name].copy().view("u1").reshape(20, 4)
+        found = self.read(pcd(points), "pcd", "u8", "red, alpha")[:20]
+        numpy.testing.assert_array_equal(found, numpy.stack([bytes_of("rgb")[:, 2], bytes_of("rgba")[:, 3]], 1))
         points = cloud(rng, 20, {"rgb": "<u4", "red": "<u2"})
         numpy.testing.assert_array_equal(self.read(pcd(points), "pcd", "u16", "red")[:20, 0], points["red"])
 
@@ -240,7 +244,7 @@ class Points(ArrayTest):
             ply(points, before=lists): "damaged PLY file: a list has fewer than no elements",
             of(b"element vertex", b"element face 9000000000000000000\nproperty float a\nelement vertex"): "truncated PLY file: it ends in front of its points",
             of(b"element vertex", b"element face 9000000000000000000\nproperty list uint double a\nelement vertex"): "truncated PLY file: it ends in front of its points",
-            of(b"format", b"comment\nformat"): "damaged PLY file: `comment` is no format", b"ply\nformat ascii 1.0\ncomment " + b"a" * (1 << 20): "damaged PLY file: its header has no end within 1048576 bytes",
+            of(b"format", b"comment\nremark"): "damaged PLY file: `remark binary_little_endian 1.0` is no format", b"ply\nformat ascii 1.0\ncomment " + b"a" * (1 << 20): "damaged PLY file: its header has no end within 1048576 bytes",
             of(b"property float x", b"\n".join(b"property float a%i" % i for i in range(66000)), ply(points)): "damaged PLY file: its header has no end within 1048576 bytes",
             of(b"30", b"31", text): "truncated PLY file: it ends after 30 points of 31", of(b"30", b"500", text): None,
             text.rsplit(b" ", 1)[0] + b" 256\n": None, text.rsplit(b" ", 1)[0] + b" nan\n": "damaged PLY file: point 29: `nan` is not a whole number",

@@ -11,7 +11,7 @@ import time
 import unittest
 
 from store import KEY, REGION, SECRET, Store
-from support import jpeg_bytes, main, make_folder, numpy, read_hashes
+from support import jpeg_bytes, main, make_folder, numpy
 from pipelines import LanguageTest
 
 PICTURES = """use vision
@@ -67,18 +67,6 @@ class RemoteTest(LanguageTest):
             for name in names:
                 with open(os.path.join(path, name), "rb") as file:
                     self.store.files[to + os.path.join(path, name)[len(folder):]] = file.read()
-
-    def hashes(self, text, *arguments, **paths):
-        settings = [word for name, path in paths.items() for word in ("--set", f"{name}={path}")]
-        path = os.path.join(self.folder, "hashes")
-        if os.path.exists(path):
-            os.remove(path)
-        self.run_tool("run", self.write(text), *settings, "--hashes", path, *arguments)
-        return read_hashes(path)
-
-    def failure(self, text, *arguments, **paths):
-        settings = [word for name, path in paths.items() for word in ("--set", f"{name}={path}")]
-        return self.run_tool("run", self.write(text), *settings, *arguments, expect=1).stderr
 
     def tars(self, count=3, rows=10):
         """Shards on the disk and on the server; returns their folder."""
@@ -252,10 +240,41 @@ class OverHttp(RemoteTest):
         self.store.files["/big.tar"] = bytes(70 << 20)
         self.assertIn("the server sends whole files only (it takes no `Range`), and this one has 73400320 bytes", self.failure(SHARDS, shards=self.store.url("/big.tar")))
 
-    def test_an_empty_file_is_one(self):
+    def test_an_empty_file_is_one_and_a_refusal_is_none(self):
         self.store.files.update({"/e/list.txt": b"a.wav\n", "/e/a.wav": b""})
-        self.assertIn("a.wav", self.failure(WAVES, list=self.store.url("/e/list.txt")))
-        self.assertIn("truncated", self.failure(SHARDS.replace("jpg", "x"), shards=self.store.url("/e/a.wav").replace("a.wav", "b.tar")) + "truncated")
+        self.assertIn("a.wav: not a sound file: it is empty", self.failure(WAVES, list=self.store.url("/e/list.txt")))
+        self.store.files["/e/a.wav"] = lambda handler: handler.answer(416, b"", [("Content-Range", "bytes */3")])
+        self.assertIn("a.wav: the server says 416 Range Not Satisfiable", self.failure(WAVES, list=self.store.url("/e/list.txt")))
+
+    def test_signed_urls_and_lists_without_a_length(self):
+        folder = self.tars(count=2)
+        self.assertEqual(len(self.hashes(SHARDS, shards=self.store.url("/data/train-000.tar?X-Amz-Signature=a/b.c"))), 10)
+        self.assertEqual(self.hashes(SHARDS, shards=folder), self.hashes(SHARDS, shards=self.store.url("/data/train-{000..001}.tar?sig=1/2")))
+
+        def chunked(handler):
+            handler.send_response(200)
+            handler.send_header("Transfer-Encoding", "chunked")
+            handler.end_headers()
+            for piece in (b"train-000.tar\n", b"train-001.tar\n"):
+                handler.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
+            handler.wfile.write(b"0\r\n\r\n")
+
+        self.store.files["/data/list"] = chunked
+        self.assertEqual(self.hashes(SHARDS, shards=folder), self.hashes(SHARDS, "--allow", self.store.url("/data"), shards=self.store.url("/data/list")))
+
+    def test_nothing_comes_twice(self):
+        import soundfile
+        wave = os.path.join(self.folder, "a.wav")
+        soundfile.write(wave, numpy.random.default_rng(0).uniform(-1, 1, 91000), 16000)
+        self.upload(self.folder, "/w")
+        self.store.files["/w/list.txt"] = b"a.wav\n"
+        text = WAVES.replace("draw int(0 .. 90000)", "0").replace("start + 500", "91000")
+        with open(os.path.join(self.folder, "list.txt"), "w") as file:
+            file.write("a.wav\n")
+        wanted = self.hashes(text, list=os.path.join(self.folder, "list.txt"))
+        self.assertEqual(wanted, self.hashes(text, list=self.store.url("/w/list.txt")))
+        parts = {(first, last) for path, first, last in self.store.log if path == "/w/a.wav"}
+        self.assertEqual(parts, {(0, 65535), (65536, os.path.getsize(wave) - 1)})
 
     def test_lists_open_nothing(self):
         secret = os.path.join(self.folder, "secret.jpg")
@@ -264,7 +283,8 @@ class OverHttp(RemoteTest):
         self.upload(self.folder, "/other")
         for name, message in ((secret, "leads out of the folders given to this pipeline"),
                               (self.store.url("/other/secret.jpg"), f"lies outside of the URLs given to this pipeline; `--allow {self.store.url('/other')}` opens it"),
-                              ("../other/secret.jpg", "lies outside of"), ("%2E%2e/other/secret.jpg", "lies outside of")):
+                              ("../other/secret.jpg", "lies outside of"), ("%2E%2e/other/secret.jpg", "lies outside of"),
+                              ("..%2fother/secret.jpg", "lies outside of"), ("..%5Cother%2Fsecret.jpg", "lies outside of")):
             self.store.files["/mine/list.csv"] = f"file,label\n{name},1\n".encode()
             self.store.log.clear()
             self.assertIn(message, self.failure(LISTED, list=self.store.url("/mine/list.csv")))
@@ -298,6 +318,13 @@ class OverHttp(RemoteTest):
         for command in (["index", self.store.url("/listed")], ["pack", "s3://bucket/x", self.folder], ["pack", self.folder, "s3://bucket/x"]):
             self.assertIn("is a URL, which sessions alone read", self.run_tool(*command, expect=1).stderr)
         self.assertIn("hint: URLs are `http://`, `https://` and `s3://`, in small letters", self.failure(LISTED, list="HTTP://x/list.csv"))
+        self.assertIn("one range of numbers is taken", self.failure(SHARDS, shards=self.store.url("/a-{0..1}-{0..1}.tar")))
+        most = 2 ** 64 - 1
+        self.assertIn("404 Not Found", self.failure(SHARDS, shards=self.store.url(f"/x-{{{most}..{most}}}.tar")))
+        self.store.files["/t.csv"] = b"file,label\na.jpg,x\n"
+        said = self.failure(LISTED, list=self.store.url("/t.csv?token=secret").replace("http://", "http://me:secret@"))
+        self.assertIn(self.store.url("/t.csv:2: column `label`"), said)
+        self.assertNotIn("secret", said)
         self.assertIn("the numbers between braces go from the least to the largest", self.failure(SHARDS, shards=self.store.url("/x-{5..1}.tar")))
 
     def test_a_signal_ends_it_soon(self):
@@ -321,6 +348,9 @@ class OverHttp(RemoteTest):
         self.store.socket = context.wrap_socket(self.store.socket, server_side=True)
         url = self.store.url("/listed/list.csv").replace("http:", "https:")
         self.assertIn("certificate", self.failure(LISTED, list=url))
+        with open(listed) as file, open(os.path.join(self.folder, "far.csv"), "w") as out:
+            out.writelines(line if line.startswith("file") else url.replace("list.csv", "") + line for line in file)
+        self.assertIn("cannot be made", self.failure(LISTED, "--allow", url, "--allow", os.path.dirname(url), list=os.path.join(self.folder, "far.csv")))
         self.more = {"CURL_CA_BUNDLE": bundle}
         self.assertEqual(self.hashes(LISTED, list=listed), self.hashes(LISTED, list=url))
 
@@ -352,8 +382,35 @@ class OverS3(RemoteTest):
 
     def test_a_bucket_of_another_region_is_found(self):
         self.as_store(AWS_REGION="us-west-2")
+        self.store.delay = 0.03  # so that many ask before one knows
+        listed = self.listed()
         self.upload(self.tars(), "/bucket/shards")
+        self.upload(os.path.dirname(listed), "/bucket/listed")
         self.assertEqual(len(self.hashes(SHARDS, shards="s3://bucket/shards")), 30)
+        local = os.path.join(self.folder, "local.csv")
+        with open(listed) as file, open(local, "w") as out:
+            out.writelines(line.replace("some pictures", "s3://bucket/listed/some pictures") if line.startswith("some") else
+                           line if line.startswith("file") else "s3://bucket/listed/" + line for line in file)
+        self.assertEqual(self.hashes(LISTED, list=listed), self.hashes(LISTED, "--on-error", "fail", "--allow", "s3://bucket/listed", list=local))
+
+    def test_keys_are_what_they_are(self):
+        self.as_store()
+        rng = numpy.random.default_rng(3)
+        names = ["a//b.jpg", "a/b.jpg", "a/%2e/b.jpg", "a/b.jpg?x", "a/b+c.jpg"]
+        for name in names:
+            self.store.files["/bucket/k/" + name] = jpeg_bytes(rng, 20, 30)
+        self.store.files["/bucket/k/list.csv"] = ("file,label\n" + "".join(f"{name},0\n" for name in names)).encode()
+        self.assertEqual(len(set(self.hashes(LISTED, "--on-error", "fail", list="s3://bucket/k/list.csv").values())), len(names))
+        self.assertIn("`k/a//` has an empty part", self.failure(PICTURES, root="s3://bucket/k"))
+
+    def test_expired_credentials_end_the_run(self):
+        listed = self.listed()
+        self.as_store()
+        self.upload(os.path.dirname(listed), "/bucket/listed")
+        body = b"<Error><Code>ExpiredToken</Code><Message>The provided token has expired.</Message></Error>"
+        self.store.fault = lambda path, first: (lambda handler: handler.answer(400, body)) if path.endswith("/7.jpg") else None
+        said = self.failure(LISTED, list="s3://bucket/listed/list.csv")
+        self.assertIn("cannot be made: cannot read s3://bucket/listed/7.jpg: the store says 400 Bad Request (The provided token has expired.); the credentials are those of AWS_ACCESS_KEY_ID", said)
 
     def test_credentials_come_from_files_and_from_the_machine(self):
         self.upload(self.tars(), "/bucket/shards")

@@ -38,18 +38,6 @@ class Sources(LanguageTest):
         settings = [word for name, path in paths.items() for word in ("--set", f"{name}={path}")]
         return [self.sample(text, position, *settings) for position in range(count)]
 
-    def failure(self, text, **paths):
-        settings = [word for name, path in paths.items() for word in ("--set", f"{name}={path}")]
-        return self.run_tool("run", self.write(text), *settings, expect=1).stderr
-
-    def hashes(self, text, *arguments, **paths):
-        settings = [word for name, path in paths.items() for word in ("--set", f"{name}={path}")]
-        path = os.path.join(self.folder, "hashes")
-        if os.path.exists(path):
-            os.remove(path)
-        self.run_tool("run", self.write(text), *settings, "--hashes", path, *arguments)
-        return read_hashes(path)
-
     def check_life(self, text, rows, **paths):
         """Shuffled, by ranks and resumed: the same samples as in one piece."""
         whole = self.hashes(text, **paths)

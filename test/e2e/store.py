@@ -135,6 +135,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         fault = store.fault(path, first)
         if isinstance(fault, tuple):
             return self.answer(fault[0], b"", fault[1])
+        if callable(fault):
+            return fault(self)
         if isinstance(fault, int):
             return self.refuse(fault, "Fault", "as it was told")
         if fault == "drop":

@@ -112,20 +112,20 @@ Status addFields(const PcdLines &lines, PointHeader &header) {
 
 /// Colours that lie in the four bytes of a field, the lowest of which is blue.
 void addColours(PointHeader &header) {
-  const auto packed = std::ranges::find_if(header.fields, [](const PointField &field) {
-    return (field.name == "rgb" || field.name == "rgba") && field.count == 1 &&
-           sizeOf(field.type) == 4;
-  });
-  if (packed == header.fields.end())
-    return;
-  const int64_t offset = packed->offset;
-  const bool hasAlpha = packed->name == "rgba";
   constexpr const char *names[] = {"blue", "green", "red", "alpha"};
-  for (int64_t place = 0; place < (hasAlpha ? 4 : 3); ++place)
-    if (std::ranges::none_of(header.fields,
-                             [&](const PointField &field) { return field.name == names[place]; }))
-      header.fields.push_back(
-          {names[place], Stored::u8, 1, offset + place, /*isWhole=*/false, /*isFiller=*/false});
+  for (const std::string_view kind : {"rgb", "rgba"}) {
+    const auto packed = std::ranges::find_if(header.fields, [&](const PointField &field) {
+      return field.name == kind && field.count == 1 && sizeOf(field.type) == 4;
+    });
+    if (packed == header.fields.end())
+      continue;
+    const int64_t offset = packed->offset;
+    for (int64_t place = 0; place < int64_t(kind.size()); ++place)
+      if (std::ranges::none_of(header.fields,
+                               [&](const PointField &field) { return field.name == names[place]; }))
+        header.fields.push_back(
+            {names[place], Stored::u8, 1, offset + place, /*isWhole=*/false, /*isFiller=*/false});
+  }
 }
 
 Status setPoints(const PcdLines &lines, PointHeader &header) {

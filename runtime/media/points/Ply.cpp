@@ -202,11 +202,14 @@ Result<PointHeader> readPlyHeader(MediaBytes &file) {
   header.kind = plyName;
   HeaderText text(file, plyName);
   auto line = text.line();
-  if (line)
-    line = text.line();
-  if (!line)
-    return line.error();
-  const std::vector<std::string_view> words = wordsOf(*line);
+  std::vector<std::string_view> words;
+  do { // remarks may stand before the format
+    if (line)
+      line = text.line();
+    if (!line)
+      return line.error();
+    words = wordsOf(*line);
+  } while (!words.empty() && (words[0] == "comment" || words[0] == "obj_info"));
   if (words.size() != 3 || words[0] != "format")
     return damagedPoints(plyName, *line, "is no format");
   if (words[2] != "1.0")

@@ -8,9 +8,13 @@
 using namespace penstock::runtime;
 
 TEST(RemoteTexts, UrlsInMessagesHaveNoSecrets) {
-  EXPECT_EQ(urlForMessage("https://me:pass@host:80/a@b/c?key=1"), "https://host:80/a@b/c");
-  EXPECT_EQ(urlForMessage("https://me:p@ss@host"), "https://host");
-  EXPECT_EQ(urlForMessage("s3://bucket/key"), "s3://bucket/key");
+  EXPECT_EQ(withoutSecrets("https://me:pass@host:80/a@b/c?key=1"), "https://host:80/a@b/c");
+  EXPECT_EQ(withoutSecrets("https://me:p@ss@host"), "https://host");
+  EXPECT_EQ(withoutSecrets("s3://bucket/key?a"), "s3://bucket/key?a");
+  EXPECT_EQ(withoutSecrets("cannot read http://h/a?b=c/d: no, `https://u:p@g/x?y` http https://"),
+            "cannot read http://h/a: no, `https://g/x` http https://");
+  EXPECT_EQ(withoutSecrets("http://h/l.csv?q=1:3: column"), "http://h/l.csv:3: column");
+  EXPECT_EQ(withoutSecrets("http://h/l.csv:3: column"), "http://h/l.csv:3: column");
 }
 
 TEST(RemoteTexts, LettersAreEncoded) {
@@ -27,6 +31,20 @@ TEST(RemoteTexts, ProfilesOfEitherFile) {
   EXPECT_EQ(readProfile(text, "work2").at("region"), "c");
   EXPECT_TRUE(readProfile(text, "none").empty());
   EXPECT_TRUE(readProfile("[", "").empty());
+}
+
+TEST(RemoteTexts, ListingsThatAreCutOrHaveNamesOfNoFolder) {
+  const auto answer = [](const std::string &inner) {
+    return "<ListBucketResult>" + inner + "</ListBucketResult>";
+  };
+  for (const char *inner :
+       {"<IsTruncated>true</IsTruncated>", "<CommonPrefixes><Prefix>p//</Prefix></CommonPrefixes>",
+        "<CommonPrefixes><Prefix>p/../</Prefix></CommonPrefixes>",
+        "<Contents><Key>p/.</Key></Contents>"})
+    EXPECT_FALSE(readListing(answer(inner), "p/").ok()) << inner;
+  const auto blank = readListing(answer("<Contents><Key>p/a+b%2B</Key></Contents>"), "p/");
+  ASSERT_TRUE(blank.ok());
+  EXPECT_EQ(blank->entries.at(0).name, "a b+");
 }
 
 TEST(RemoteTexts, Listings) {
