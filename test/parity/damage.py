@@ -198,6 +198,29 @@ class Damage(video.VideoTest):
                 if codec == "flashsv":  # all blocks of the next one are new
                     self.assertEqual(self.clip(path, 1, 8, 1), frames[1:])
 
+    def test_ends_of_pictures(self):
+        """Of MPEG-4: what FFmpeg makes of bits behind one is up to the ends of pictures before it."""
+        whole, path = os.path.join(self.folder, "ends.mkv"), os.path.join(self.folder, "bit-ends.mkv")
+        clips.encode(whole, *starts.CODECS["xvid"], frames=FRAMES, height=144, width=176)
+        keys = [entry for entry in clips.known_of(whole, "packet=pos,size,flags") if "K" in entry[2]]
+        with open(whole, "rb") as file:
+            data = file.read()
+        for turn in (37, *range(8 * ROUNDS)):  # 37: a picture that ends early
+            rng = random.Random(turn)
+            size, begin = map(int, keys[1 + turn % 3][:2])
+            damaged = bytearray(data)
+            damaged[begin + rng.randrange(10, size)] ^= 1 << rng.randrange(8)
+            with open(path, "wb") as file:
+                file.write(damaged)
+            given = [frame for _, frame in clips.whole(path)]
+            for i in range(len(given)):
+                frame = self.clip(path, i, 1, 1)
+                if not isinstance(frame, str):
+                    self.assertEqual(frame[0], given[i], (turn, i))
+        # Where they are behind all pictures, they are a fault of the encoder, and no damage.
+        subprocess.run([self.remux_program, whole, path, "junk=40"], check=True)
+        self.assertEqual(self.clip(path, 0, FRAMES, 1), [frame for _, frame in clips.whole(whole)])
+
     def test_what_decoders_keep_to_themselves(self):
         """Pictures that are lost between others, and damage of which FFmpeg's decoder only makes a report."""
         for name, change in (("h264.mp4", "drop"), ("h265.mkv", "drop"), ("h265-open.mp4", "drop"), ("fields.ts", "drop"),

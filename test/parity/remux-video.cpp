@@ -3,13 +3,13 @@
 // Writes the video packets of a file into another container, with marks and data as
 // told, for tests of what must not be believed.
 //
-//   remux-video IN OUT [keys=all|none|SEED] [drop=SEED] [flip=SEED] [cut=SEED] [pad=BYTES]
-//   [fields=1]
-//     [times=packets]
+//   remux-video IN OUT [keys=all|none|SEED] [drop=SEED] [flip=SEED] [cut=SEED]
+//     [pad=BYTES] [junk=BYTES] [fields=1] [times=packets]
 //
 // `keys` marks all packets, none, or some as key frames; `drop` leaves out one packet
 // in sixteen, not the first; `flip` turns a bit in one packet in sixteen; `cut` takes the end of
-// every other key picture, and `pad` puts zeros behind each, but for the first. With `fields`
+// every other key picture, and `pad` puts zeros behind each, but for the first; `junk` puts
+// bytes behind all pictures. With `fields`
 // packets are decoded one per unit of time, for files that do not say when. With `times` pictures
 // are shown when they are decoded, as where a stream without times was put into a container.
 extern "C" {
@@ -29,7 +29,7 @@ namespace {
 struct Change {
   std::string keys;
   std::optional<std::mt19937> mark, drop, flip, cut;
-  int pad = 0;
+  int pad = 0, junk = 0;
   bool hasFields = false, hasTimesOfPackets = false;
   int64_t count = 0;
 };
@@ -49,6 +49,8 @@ Change changeOf(int count, char **words) {
       change.hasTimesOfPackets = true;
     } else if (name == "pad") {
       change.pad = std::atoi(value.c_str());
+    } else if (name == "junk") {
+      change.junk = std::atoi(value.c_str());
     } else {
       (name == "drop" ? change.drop : name == "cut" ? change.cut : change.flip) = random;
     }
@@ -74,12 +76,16 @@ bool apply(Change &change, AVPacket &packet, bool isFirst) {
   if (change.flip && (*change.flip)() % 16 == 0 && packet.size > 0 &&
       av_packet_make_writable(&packet) >= 0)
     packet.data[(*change.flip)() % unsigned(packet.size)] ^= uint8_t(1u << (*change.flip)() % 8);
+  const auto append = [&](int count, int byte) {
+    const int size = packet.size;
+    if (count && av_grow_packet(&packet, count) >= 0)
+      std::memset(packet.data + size, byte, size_t(count));
+  };
+  append(change.junk, 0x55);
   if (!isFirst && (packet.flags & AV_PKT_FLAG_KEY)) {
     if (change.cut && packet.size > 1 && (*change.cut)() % 2 == 0)
       av_shrink_packet(&packet, 1 + int((*change.cut)() % unsigned(packet.size - 1)));
-    const int size = packet.size;
-    if (change.pad && av_grow_packet(&packet, change.pad) >= 0)
-      std::memset(packet.data + size, 0, size_t(change.pad));
+    append(change.pad, 0);
   }
   return isFirst || !change.drop || (*change.drop)() % 16 != 0;
 }

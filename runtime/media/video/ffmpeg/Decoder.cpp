@@ -176,7 +176,7 @@ void Decoder::receive(int64_t at) {
   while (next(at)) {
     const std::optional<int64_t> number = index.frameOf(frame->pts);
     const int64_t place = number ? wanted.placeOf(*number) : -1;
-    if (place >= 0 && !given[size_t(place)])
+    if (place >= 0 && !given[size_t(place)] && !isInDoubt())
       give(*frame, *number);
   }
 }
@@ -201,6 +201,15 @@ bool Decoder::leavesWhatWas(int64_t at) const {
   return !why.empty() && why.find("ext header missing") == std::string::npos;
 }
 
+// FFmpeg's decoder of MPEG-4 counts whether pictures end as they should. Until two do it takes any
+// bits behind one for a fault of encoders, which hides damage, unless it is told to look at them;
+// then that is what pictures before decide.
+bool Decoder::isInDoubt() const {
+  return std::any_of(damaged.begin(), damaged.end(), [&](const Damage &one) {
+    return one.packet >= doubtful.first && one.packet < doubtful.second;
+  });
+}
+
 void Decoder::forgetDamage() {
   damaged.clear();
   for (int64_t packet : index.damaged())
@@ -220,6 +229,9 @@ bool Decoder::decode(const Piece &piece, int64_t begin) {
   // H.264 else holds back frames before a recovery point, and with the first of
   // them at the end of the packets all that wait behind it.
   codec->flags |= AV_CODEC_FLAG_OUTPUT_CORRUPT;
+  const bool isMpeg4 = codec->codec_id == AV_CODEC_ID_MPEG4 && begin > 0;
+  codec->err_recognition |= isMpeg4 ? AV_EF_BUFFER : 0;
+  doubtful = {begin, isMpeg4 ? begin + 2 : begin};
   (void)reported(); // of what was before
   for (int64_t i = begin; i <= piece.end; ++i) {
     // Frames that no other one refers to are left out where they are not wanted.
@@ -234,11 +246,15 @@ bool Decoder::decode(const Piece &piece, int64_t begin) {
       return false;
     }
     receive(i);
+    if (isInDoubt())
+      return false;
   }
   // The rest comes without more packets.
   (void)avcodec_send_packet(codec.get(), nullptr);
   receive(piece.end);
   memory.check();
+  if (isInDoubt())
+    return false;
   check();
   return std::all_of(given.begin() + piece.first, given.begin() + piece.last,
                      [](bool is) { return is; });

@@ -58,6 +58,8 @@ private:
   /// Whether the picture that was sent, at which decoding began, leaves things as the pictures
   /// before it had them.
   bool leavesWhatWas(int64_t at) const;
+  /// Whether a packet is damaged of which a decoder that began before might say that it is not.
+  bool isInDoubt() const;
   void forgetDamage();
   /// Notes damage of a packet, which the decoder has reported.
   void noteDamage(int64_t packet) { damaged.push_back({packet, reported()}); }
@@ -78,8 +80,9 @@ private:
   FramePtr frame = newFrame();
   std::unique_ptr<Input> input; ///< where packets are not direct
   int64_t inputAt = 0;
-  std::vector<bool> given;     ///< by place
-  std::vector<Damage> damaged; ///< since the decoder was empty
+  std::vector<bool> given;              ///< by place
+  std::vector<Damage> damaged;          ///< since the decoder was empty
+  std::pair<int64_t, int64_t> doubtful; ///< packets that are, to before the second
 };
 
 } // namespace penstock::video
