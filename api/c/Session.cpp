@@ -362,6 +362,9 @@ pst_status pst_session_restore(pst_session *session, const char *state) {
 
 void pst_session_close(pst_session *session) {
   // A forked child has no thread to end, and nothing that may be touched.
-  if (session && session->process.isThis())
-    delete session;
+  if (!session || !session->process.isThis())
+    return;
+  if (session->anywhere) // or what rows name would be waited for
+    session->anywhere->cancel();
+  delete session;
 }

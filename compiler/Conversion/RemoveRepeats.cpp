@@ -3,7 +3,8 @@
 // Operations of loops that repeat what is known are left out.
 //
 // Upstream's pass looks, for each load that repeats another, through all that stands between the
-// two. In a block of 240,000 operations that took 90 s, where LLVM takes one with the repeats.
+// two: 1.4 s in a block of 31,000 operations, of which LLVM takes 0.1 s with the repeats in it, and
+// 90 s in one of 240,000.
 #include "compiler/Conversion/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Dominance.h"

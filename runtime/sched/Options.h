@@ -74,7 +74,8 @@ struct SessionOptions {
   /// allow, divided by `ranksHere`, the number of ranks on this machine.
   int threads = 0;
   int ranksHere = 1;
-  /// Threads that wait for files. 0: as many as `files` has use for (8, and 32 where some are far).
+  /// Threads that wait for files. 0: as many as `files` has use for (8, and 32 where some are
+  /// remote).
   int fetchThreads = 0;
   /// Batches in the making or ready. The caller may hold as many again.
   int prefetch = 2;

@@ -142,7 +142,7 @@ Result<std::unique_ptr<Session>> Session::open(std::shared_ptr<const Plan> plan,
     impl->clock = options.clock;
   impl->limits.threads =
       options.threads ? options.threads : defaultThreads(impl->processors, options.ranksHere);
-  const int readers = options.files ? options.files->readers() : 1;
+  const int readers = options.files ? options.files->readers() : 8;
   impl->limits.fetchThreads = options.fetchThreads ? options.fetchThreads : readers;
   impl->limits.prefetch = options.prefetch;
   impl->limits.fetchAhead = options.fetchAhead ? options.fetchAhead : 64;

@@ -380,6 +380,43 @@ class OverS3(RemoteTest):
         for shards in ("s3://bucket/shards", "s3://bucket/shards/train-{000..002}.tar"):
             self.assertEqual(wanted, self.hashes(SHARDS, shards=shards))
 
+    def test_other_folders_of_buckets(self):
+        import soundfile
+        self.as_store()
+        rng = numpy.random.default_rng(2)
+        for label in "ab":
+            os.makedirs(os.path.join(self.data, label))
+            for i in range(2):
+                soundfile.write(os.path.join(self.data, label, f"{i}.wav"), rng.uniform(-1, 1, 3000), 8000)
+        cifar = os.path.join(self.folder, "cifar")
+        os.makedirs(cifar)
+        for name in [f"data_batch_{i}.bin" for i in range(1, 6)]:
+            with open(os.path.join(cifar, name), "wb") as file:
+                file.write(b"".join(bytes([i]) + rng.bytes(3072) for i in range(3)))
+        self.upload(self.data, "/bucket/sounds")
+        self.upload(cifar, "/bucket/cifar")
+        head = "pipeline test(root: path) with on_error = fail {\n  for row in "
+        for source, folder, output in (("audio_folder(root)", "sounds", "f32[n, t] = (row.data |> decode(mono))[t = 5 .. 900]"),
+                                       ("cifar10(root)", "cifar", "u8[n, h, w, c] = row.image")):
+            text = f"{head}{source} order shuffled\n  batch 2 per rank last keep {{ output x: {output}  output label: i64[n] = row.label }}\n}}"
+            local = self.data if folder == "sounds" else cifar
+            self.assertEqual(self.hashes(text, root=local), self.hashes(text, root=f"s3://bucket/{folder}"), source)
+
+    def test_videos_of_a_bucket(self):
+        if not os.path.exists(os.path.join(os.path.dirname(self.tool), "../../api/c/libpenstock_video.so")):
+            self.skipTest("without the module for videos")
+        self.as_store()
+        os.makedirs(os.path.join(self.data, "a"))
+        for i in range(2):
+            subprocess.run(["ffmpeg", "-v", "error", "-f", "lavfi", "-i", f"testsrc2=s=64x48:r=10:d={i + 2}", "-c:v", "mpeg4", os.path.join(self.data, "a", f"{i}.mp4")], check=True)
+        self.upload(self.data, "/bucket/videos")
+        text = """pipeline test(root: path) with on_error = fail {
+  for row in video_clips(root, length = 4, step = 2) order shuffled
+  let clip = row.video |> decode(rgb, first = row.start, count = 4, step = 2)
+  batch 2 per rank last keep { output x: u8[n, t, h, w, c] = clip[h = 0 .. 48, w = 0 .. 64] }
+}"""
+        self.assertEqual(self.hashes(text, root=self.data), self.hashes(text, root="s3://bucket/videos"))
+
     def test_a_bucket_of_another_region_is_found(self):
         self.as_store(AWS_REGION="us-west-2")
         self.store.delay = 0.03  # so that many ask before one knows

@@ -3,6 +3,7 @@
 import io
 import os
 import pathlib
+import socket
 import sys
 import tempfile
 import threading
@@ -278,6 +279,18 @@ pipeline p() {
             self.assertEqual([list(batch.rows) for batch in loader], [[3, 3], [1]])
             for _ in range(3): # left while rows are read
                 next(iter(loader))
+
+    def test_closing_does_not_wait_for_a_server_that_rows_name(self):
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            url = f"http://127.0.0.1:{silent.getsockname()[1]}/0.jpg"
+            loader = load(penstock.from_dataset([{"data": url, "label": 0}] * 4))
+            waiting = threading.Thread(target=lambda: self.assertRaises(penstock.CancelledError, next, iter(loader)))
+            waiting.start()
+            silent.accept()  # it asks, and nobody answers
+            begin = time.monotonic()
+            loader.close()
+            waiting.join()
+            self.assertLess(time.monotonic() - begin, 5)
 
     def test_tables_must_fit(self):
         with self.assertRaisesRegex(penstock.SessionError, "external_source: its rows come from the program"):
