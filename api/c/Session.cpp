@@ -190,15 +190,16 @@ static pst_status open(pst_session &self, const pst_program *program,
   // Without a private folder, sources do without an index that lasts.
   if (std::string folder = defaultCacheFolder(); !folder.empty() && preparePrivateFolder(folder))
     sessionOptions.cacheFolder = folder;
+  const RemoteCache cache{given.remote_cache ? given.remote_cache : "", given.remote_cache_bytes};
   auto files =
       openFiles(*first.plan, sessionOptions,
-                {given.allowed_folders, given.allowed_folders + given.allowed_folder_count});
+                {given.allowed_folders, given.allowed_folders + given.allowed_folder_count}, cache);
   if (!files)
     return self.fail(files.error());
   self.files = std::move(*files);
   sessionOptions.files = self.files.get();
   if (given.table_count) {
-    auto anywhere = openAnyFiles();
+    auto anywhere = openAnyFiles(cache);
     if (!anywhere)
       return self.fail(anywhere.error());
     self.anywhere = std::move(*anywhere);

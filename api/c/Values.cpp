@@ -106,9 +106,30 @@ static std::string withoutNumbers(const std::string &path) {
              : runtime::folderOf(runtime::absolutePath(path.substr(0, brace) + "x"));
 }
 
+/// Files of this machine, and what URLs point to.
+static runtime::Result<std::unique_ptr<runtime::FileSystem>>
+withUrls(std::unique_ptr<runtime::FileSystem> files, std::vector<std::string> urls,
+         const api::RemoteCache &cache) {
+  std::unique_ptr<runtime::DiskCache> kept;
+  if (!cache.folder.empty()) {
+    const std::string folder = runtime::absolutePath(cache.folder);
+    if (!api::preparePrivateFolder(folder))
+      return runtime::Error{runtime::Code::Permission,
+                            "cannot keep remote files in " + folder +
+                                ": the folder cannot be made, is another user's, or others may "
+                                "write to it"};
+    auto opened = runtime::DiskCache::open(folder, cache.mostBytes);
+    if (!opened)
+      return opened.error();
+    kept = std::move(*opened);
+  }
+  return std::unique_ptr<runtime::FileSystem>(std::make_unique<runtime::RemoteFileSystem>(
+      std::move(files), std::move(urls), std::move(kept)));
+}
+
 runtime::Result<std::unique_ptr<runtime::FileSystem>>
 api::openFiles(const runtime::Plan &plan, const runtime::SessionOptions &options,
-               const std::vector<std::string> &allowedFolders) {
+               const std::vector<std::string> &allowedFolders, const RemoteCache &cache) {
   std::vector<runtime::RealFileSystem::Root> roots;
   std::vector<std::string> urls;
   for (const std::string &folder : allowedFolders)
@@ -178,14 +199,12 @@ api::openFiles(const runtime::Plan &plan, const runtime::SessionOptions &options
     return files.error();
   if (urls.empty())
     return std::unique_ptr<runtime::FileSystem>(std::move(*files));
-  return std::unique_ptr<runtime::FileSystem>(
-      std::make_unique<runtime::RemoteFileSystem>(std::move(*files), std::move(urls)));
+  return withUrls(std::move(*files), std::move(urls), cache);
 }
 
-runtime::Result<std::unique_ptr<runtime::FileSystem>> api::openAnyFiles() {
+runtime::Result<std::unique_ptr<runtime::FileSystem>> api::openAnyFiles(const RemoteCache &cache) {
   auto files = runtime::RealFileSystem::create({{"/", false}});
   if (!files)
     return files.error();
-  return std::unique_ptr<runtime::FileSystem>(
-      std::make_unique<runtime::RemoteFileSystem>(std::move(*files), std::vector<std::string>()));
+  return withUrls(std::move(*files), {}, cache);
 }

@@ -29,14 +29,20 @@ std::string defaultCacheFolder();
 /// it cannot be made, belongs to somebody else, or others may write it.
 bool preparePrivateFolder(const std::string &folder);
 
+/// Where what is read of URLs is kept; nowhere where there is no folder.
+struct RemoteCache {
+  std::string folder;
+  uint64_t mostBytes = 0; ///< 0: all but a twentieth of the disk
+};
+
 /// The files that a session may see: the folders that its path parameters
 /// name (of a file: the folder that holds it), those that its caller allows links
 /// to lead to, and the cache folder. Folders may be URLs.
 runtime::Result<std::unique_ptr<runtime::FileSystem>>
 openFiles(const runtime::Plan &plan, const runtime::SessionOptions &options,
-          const std::vector<std::string> &allowedFolders);
+          const std::vector<std::string> &allowedFolders, const RemoteCache &cache);
 
 /// All files and URLs, for rows that come from the program, not from a text of somebody else's.
-runtime::Result<std::unique_ptr<runtime::FileSystem>> openAnyFiles();
+runtime::Result<std::unique_ptr<runtime::FileSystem>> openAnyFiles(const RemoteCache &cache);
 
 } // namespace penstock::api

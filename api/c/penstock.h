@@ -526,6 +526,12 @@ typedef struct pst_session_options {
    * the order of the text. Copied; the contexts must outlive the session. */
   const pst_external_table *tables;
   size_t table_count;
+  /* A folder, of this user alone, on a disk of this machine, in which what is read of URLs is kept,
+   * also for other sessions at the same time; made where it is missing. NULL: nothing is kept.
+   * And the most bytes that it may take; 0: all but a twentieth of the disk, which stays free in
+   * any case. */
+  const char *remote_cache;
+  uint64_t remote_cache_bytes;
 } pst_session_options;
 
 #define PST_SESSION_OPTIONS_INIT                                                                   \
@@ -556,6 +562,8 @@ typedef struct pst_session_options {
    0,                                                                                              \
    0,                                                                                              \
    PST_LAST_PIPELINE,                                                                              \
+   NULL,                                                                                           \
+   0,                                                                                              \
    NULL,                                                                                           \
    0}
 

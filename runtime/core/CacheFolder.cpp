@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/core/CacheFolder.h"
 
+#include "runtime/core/Clock.h"
+
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <vector>
 
@@ -13,11 +14,6 @@ namespace {
 constexpr int64_t hour = int64_t(3600) * 1'000'000'000, day = 24 * hour;
 constexpr int64_t longest = 90 * day;
 constexpr std::string_view mark = "last-cleaned";
-
-int64_t now() {
-  using namespace std::chrono;
-  return duration_cast<nanoseconds>(system_clock::now().time_since_epoch()).count();
-}
 
 bool takeEnd(std::string_view &name, std::string_view end) {
   if (!name.ends_with(end))
@@ -97,7 +93,7 @@ CacheKind cacheKindOf(std::string_view name) {
 
 void noteUse(FileSystem &files, const std::string &path) {
   const auto info = files.stat(path);
-  if (info && std::abs(now() - info->modifiedNs) > hour)
+  if (info && std::abs(timeNow() - info->modifiedNs) > hour)
     (void)files.touchFile(path);
 }
 
@@ -105,7 +101,7 @@ void limitCache(FileSystem &files, const CacheFolder &folder) {
   if (folder.path.empty() || folder.mostBytes == 0)
     return;
   const std::string cleaned = folder.path + "/" + std::string(mark);
-  if (auto info = files.stat(cleaned); info && std::abs(now() - info->modifiedNs) < day)
+  if (auto info = files.stat(cleaned); info && std::abs(timeNow() - info->modifiedNs) < day)
     return;
   if (!files.writeFileAtomically(cleaned, {}))
     return;

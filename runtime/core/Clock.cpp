@@ -5,10 +5,16 @@
 
 namespace penstock::runtime {
 
-int64_t RealClock::nowNs() const {
+namespace {
+int64_t read(clockid_t clock) {
   timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
+  clock_gettime(clock, &now);
   return int64_t(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
 }
+} // namespace
+
+int64_t RealClock::nowNs() const { return read(CLOCK_MONOTONIC); }
+
+int64_t timeNow() { return read(CLOCK_REALTIME); }
 
 } // namespace penstock::runtime

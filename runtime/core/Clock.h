@@ -20,6 +20,9 @@ public:
   int64_t nowNs() const override;
 };
 
+/// Nanoseconds since 1970 by the machine's clock, which may be set: to compare with times of files.
+int64_t timeNow();
+
 /// Moves by a fixed step each time somebody looks, so that durations in tests
 /// are counts of looks.
 class FakeClock final : public Clock {

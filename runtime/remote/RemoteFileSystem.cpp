@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/remote/RemoteFileSystem.h"
 
+#include "runtime/core/Clock.h"
 #include "runtime/core/Memory.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <ctime>
 
@@ -55,18 +55,17 @@ int64_t timeOf(const std::string &text) {
   return end ? int64_t(timegm(&time)) * 1'000'000'000 : 0;
 }
 
-int64_t nowNs() {
-  using namespace std::chrono;
-  return duration_cast<nanoseconds>(system_clock::now().time_since_epoch()).count();
+DiskCache::State stateOf(const HttpResponse &answer) {
+  return {answer.version, answer.lastModified, answer.size};
 }
 
-FileInfo infoOf(const HttpResponse &answer, const std::string &url) {
+FileInfo infoOf(const DiskCache::State &state, const std::string &url) {
   FileInfo info;
   info.kind = FileKind::File;
-  info.size = answer.size;
+  info.size = state.size;
   // Servers say whole seconds; below them stands what tells versions of one second apart.
-  info.modifiedNs = timeOf(answer.lastModified);
-  info.modifiedNs += int64_t(hashOf(answer.version) % 1'000'000'000);
+  info.modifiedNs = timeOf(state.lastModified);
+  info.modifiedNs += int64_t(hashOf(state.version) % 1'000'000'000);
   info.changedNs = info.modifiedNs;
   info.device = hashOf("url");
   info.number = hashOf(url);
@@ -88,9 +87,11 @@ Error noSize(const std::string &url) {
 /// so that nothing is asked to see that it is still the same.
 class RemoteFileSystem::RemoteFile final : public OpenFile {
 public:
-  RemoteFile(RemoteFileSystem &files, std::string url, const HttpResponse &answer, Buffer bytes)
-      : files(files), url(std::move(url)), version(answer.version),
-        known(infoOf(answer, this->url)), head(std::move(bytes)) {}
+  /// \param keepsParts  what is read is kept on the disk
+  RemoteFile(RemoteFileSystem &files, std::string url, DiskCache::State state, bool keepsParts,
+             Buffer bytes)
+      : files(files), url(std::move(url)), state(std::move(state)), keepsParts(keepsParts),
+        known(infoOf(this->state, this->url)), head(std::move(bytes)) {}
 
   FileInfo info() const override { return known; }
   Status checkUnchanged() const override { return {}; }
@@ -104,7 +105,7 @@ public:
       return {};
     const uint64_t here = offset < head.size() ? std::min(count, head.size() - offset) : 0;
     if (here < count)
-      if (Status status = fetch(offset + here, count - here, out); !status)
+      if (Status status = readRest(offset + here, count - here, out); !status)
         return status;
     if (here == 0)
       return {};
@@ -117,6 +118,14 @@ public:
   }
 
 private:
+  Status readRest(uint64_t offset, uint64_t count, Buffer &out) {
+    const auto fromServer = [this](uint64_t offset, uint64_t count, Buffer &out) {
+      return fetch(offset, count, out);
+    };
+    return keepsParts ? files.cache->read(files.keyOf(url), state, offset, count, out, fromServer)
+                      : fetch(offset, count, out);
+  }
+
   /// Reads `count` bytes from the server.
   Status fetch(uint64_t offset, uint64_t count, Buffer &out) {
     HttpRequest request;
@@ -126,20 +135,26 @@ private:
     auto answer = files.get(url, std::move(request), out);
     if (!answer)
       return answer.error();
-    const bool isSame = answer->isPart && answer->version == version && out.size() == count &&
+    const bool isSame = answer->isPart && answer->version == state.version && out.size() == count &&
                         (!answer->hasSize || answer->size == known.size);
-    return isSame ? Status() : Status(changedWhileRead());
+    if (isSame)
+      return {};
+    if (keepsParts) // who opens it next finds the new one
+      files.cache->forget(files.keyOf(url));
+    return changedWhileRead();
   }
 
   RemoteFileSystem &files;
-  std::string url, version;
+  std::string url;
+  DiskCache::State state;
+  bool keepsParts;
   FileInfo known;
   Buffer head;
 };
 
 RemoteFileSystem::RemoteFileSystem(std::unique_ptr<FileSystem> local,
-                                   std::vector<std::string> given)
-    : local(std::move(local)), store(client) {
+                                   std::vector<std::string> given, std::unique_ptr<DiskCache> cache)
+    : local(std::move(local)), store(client), cache(std::move(cache)) {
   for (const std::string &root : given)
     roots.push_back(absolutePath(root));
 }
@@ -194,23 +209,38 @@ Result<HttpResponse> RemoteFileSystem::get(const std::string &url, HttpRequest r
                 (answer->status == 401 ? "; ~/.netrc may have a user and a password for it" : "")};
 }
 
+std::string RemoteFileSystem::keyOf(const std::string &url) {
+  return isS3(url) ? store.endpoint() + " " + url : url;
+}
+
 Status RemoteFileSystem::readFile(std::string_view path, Buffer &out, uint64_t maxBytes) {
   if (!isUrl(path))
     return local->readFile(path, out, maxBytes);
   auto url = located(path);
   if (!url)
     return url.error();
+  const auto tooLarge = [&](const std::string &size) {
+    return Error{Code::Limit, withoutSecrets(*url) + " has " + size + " bytes, the limit is " +
+                                  std::to_string(maxBytes)};
+  };
+  if (cache && cache->find(keyOf(*url))) {
+    auto file = openFile(path);
+    if (!file)
+      return file.error();
+    const uint64_t size = (*file)->info().size;
+    return size > maxBytes ? tooLarge(std::to_string(size)) : (*file)->read(0, size_t(size), out);
+  }
   HttpRequest request;
   request.mostBytes = maxBytes;
   auto answer = get(*url, std::move(request), out);
   if (!answer)
     return answer.error();
   if (answer->isTooLarge)
-    return Error{Code::Limit,
-                 withoutSecrets(*url) + " has " +
-                     (answer->hasSize ? "" : "more than " + std::to_string(maxBytes) + " bytes") +
-                     (answer->hasSize ? std::to_string(answer->size) + " bytes" : "") +
-                     ", the limit is " + std::to_string(maxBytes)};
+    return tooLarge(answer->hasSize ? std::to_string(answer->size)
+                                    : "more than " + std::to_string(maxBytes));
+  answer->size = out.size();
+  if (cache && cache->confirm(keyOf(*url), stateOf(*answer)))
+    cache->keepHead(keyOf(*url), stateOf(*answer), out.span());
   return {};
 }
 
@@ -220,9 +250,13 @@ Result<std::shared_ptr<OpenFile>> RemoteFileSystem::openFile(std::string_view pa
   auto url = located(path);
   if (!url)
     return url.error();
+  const auto kept = cache ? cache->find(keyOf(*url)) : std::nullopt;
+  if (kept && kept->isChecked)
+    return std::shared_ptr<OpenFile>(
+        std::make_shared<RemoteFile>(*this, *url, kept->state, true, Buffer()));
   HttpRequest request;
   request.begin = 0;
-  request.count = headBytes;
+  request.count = kept ? 1 : headBytes; // one says whether it is still the same
   request.mostBytes = mostWhole;
   Buffer out;
   auto answer = get(*url, std::move(request), out);
@@ -242,15 +276,18 @@ Result<std::shared_ptr<OpenFile>> RemoteFileSystem::openFile(std::string_view pa
   } else if (!answer->hasSize) {
     return noSize(*url);
   }
+  const bool keepsParts = cache && answer->isPart && cache->confirm(keyOf(*url), stateOf(*answer));
+  if (keepsParts && out.size() > 1)
+    cache->keepHead(keyOf(*url), stateOf(*answer), out.span());
   if (answer->isPart && answer->size > largeFile) {
-    Buffer kept;
-    if (!kept.resize(std::min(out.size(), size_t(keptBytes))))
+    Buffer first;
+    if (!first.resize(std::min(out.size(), size_t(keptBytes))))
       return noMemory("for a part of " + withoutSecrets(*url));
-    std::memcpy(kept.data(), out.data(), kept.size());
-    out = std::move(kept);
+    std::memcpy(first.data(), out.data(), first.size());
+    out = std::move(first);
   }
   return std::shared_ptr<OpenFile>(
-      std::make_shared<RemoteFile>(*this, *url, *answer, std::move(out)));
+      std::make_shared<RemoteFile>(*this, *url, stateOf(*answer), keepsParts, std::move(out)));
 }
 
 Result<FileInfo> RemoteFileSystem::stat(std::string_view path) {
@@ -262,7 +299,7 @@ Result<FileInfo> RemoteFileSystem::stat(std::string_view path) {
   FileInfo folder;
   folder.kind = FileKind::Folder;
   // Folders of buckets have no time: they are listed at each start.
-  folder.modifiedNs = folder.changedNs = nowNs();
+  folder.modifiedNs = folder.changedNs = timeNow();
   folder.device = hashOf("url");
   folder.number = hashOf(*url);
   if (isS3(*url) && placeOf(*url).key.empty())
@@ -276,7 +313,9 @@ Result<FileInfo> RemoteFileSystem::stat(std::string_view path) {
   if (answer) {
     if (!answer->hasSize)
       return noSize(*url);
-    return infoOf(*answer, *url);
+    if (cache && answer->isPart)
+      cache->confirm(keyOf(*url), stateOf(*answer));
+    return infoOf(stateOf(*answer), *url);
   }
   if (!isS3(*url) ||
       (answer.error().code != Code::NotFound && answer.error().code != Code::Permission))

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "runtime/core/FileSystem.h"
+#include "runtime/remote/DiskCache.h"
 #include "runtime/remote/HttpClient.h"
 #include "runtime/remote/S3.h"
 
@@ -17,7 +18,9 @@ namespace penstock::runtime {
 class RemoteFileSystem final : public FileSystem {
 public:
   /// \param roots  URLs; empty: any URL may be read
-  RemoteFileSystem(std::unique_ptr<FileSystem> local, std::vector<std::string> roots);
+  /// \param cache  where what is read is kept; null: nowhere
+  RemoteFileSystem(std::unique_ptr<FileSystem> local, std::vector<std::string> roots,
+                   std::unique_ptr<DiskCache> cache = nullptr);
 
   int readers() const override { return 32; }
   void cancel() override { client.cancel(); }
@@ -41,11 +44,14 @@ private:
   /// Sends a request for what a URL points to. Any answer but the file (200, 206), or that it has
   /// no such part (416), is an error.
   Result<HttpResponse> get(const std::string &url, HttpRequest request, Buffer &out);
+  /// The name of a URL in the cache: the same one is another's at another store.
+  std::string keyOf(const std::string &url);
 
   std::unique_ptr<FileSystem> local;
   std::vector<std::string> roots;
   HttpClient client;
   S3 store;
+  std::unique_ptr<DiskCache> cache;
 };
 
 } // namespace penstock::runtime

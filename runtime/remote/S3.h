@@ -47,6 +47,8 @@ public:
   /// entries; 0: all.
   Result<std::vector<FolderEntry>> list(const std::string &bucket, const std::string &prefix,
                                         int most = 0);
+  /// The server that is asked, where it is not Amazon's.
+  std::string endpoint() { return settings().endpoint; }
   /// Returns what an answer that is not the object says, and what to do.
   Error refused(const std::string &url, const HttpResponse &answer);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/sched/RowHeaders.h"
 
+#include "runtime/core/Clock.h"
 #include "runtime/core/Parallel.h"
 #include "runtime/media/video/VideoLibrary.h"
 #include "runtime/sched/Fetcher.h"
@@ -8,7 +9,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <numeric>
 
 namespace penstock::runtime {
@@ -29,11 +29,6 @@ std::vector<int64_t> rowsLookedAt(const Program &program) {
   std::vector<int64_t> rows(size_t(program.tables->length(0)));
   std::iota(rows.begin(), rows.end(), 0);
   return rows;
-}
-
-int64_t nowNs() {
-  using namespace std::chrono;
-  return duration_cast<nanoseconds>(system_clock::now().time_since_epoch()).count();
 }
 
 /// Returns a text that identifies the numbers kept of a row, in their order.
@@ -115,7 +110,7 @@ RowHeaders::read(const std::shared_ptr<const Program> &program) {
   const std::unique_ptr<HeaderIndex> kept =
       program->tables->headers(tree.rows[0]->source, nameOfNumbers(tree), width);
   std::vector<HeaderIndex::Key> keys(kept ? rows.size() : 0);
-  const int64_t before = nowNs() - clockGrainNs;
+  const int64_t before = timeNow() - clockGrainNs;
   std::atomic<bool> isNew{false};
   parallelFor((rows.size() + rowsAtOnce - 1) / rowsAtOnce, readingThreads, [&](size_t part) {
     const FloatMode mode;

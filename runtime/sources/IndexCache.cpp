@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/sources/IndexCache.h"
 
-#include <chrono>
+#include "runtime/core/Clock.h"
+
 #include <cstdio>
 
 #define XXH_INLINE_ALL
@@ -40,9 +41,7 @@ Status IndexCache::read(Buffer &out) const {
 }
 
 void IndexCache::keep(std::span<const uint8_t> bytes, int64_t lastChangeNs) const {
-  using namespace std::chrono;
-  const int64_t now = duration_cast<nanoseconds>(system_clock::now().time_since_epoch()).count();
-  if (path.empty() || lastChangeNs >= now - 2'000'000'000)
+  if (path.empty() || lastChangeNs >= timeNow() - 2'000'000'000)
     return;
   if (files.writeFileAtomically(path, bytes))
     limitCache(files, folder);

@@ -44,6 +44,7 @@ class Store(http.server.ThreadingHTTPServer):
         self.page = 1000  # entries of a listing
         self.delay = 0
         self.log = []  # of (path, first, last)
+        self.sent = 0  # bytes of files
         self.lock = threading.Lock()
         threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True).start()
 
@@ -167,4 +168,6 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.answer(status, part[:(len(part) + 1) // 2], headers, size=len(part))
             self.close_connection = True
             return None
+        with store.lock:
+            store.sent += len(part)
         return self.answer(status, part, headers)

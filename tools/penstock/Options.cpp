@@ -128,6 +128,16 @@ void RunOptions::addTo(Command &command) {
       .within(0, std::numeric_limits<int64_t>::max() >> 20)
       .typeName("MIB")
       .group(group);
+  command
+      .option("--remote-cache", remoteCache,
+              "a folder on a disk of this machine in which what is read of URLs is kept, for all "
+              "epochs and processes; default: none")
+      .typeName("DIR")
+      .group(group);
+  command
+      .bytes("--remote-cache-size", remoteCacheBytes,
+             "the most that it may take, as 500G; default: all but a twentieth of the disk")
+      .group(group);
 }
 
 std::vector<std::pair<std::string, std::string>>

@@ -49,6 +49,8 @@ struct RunOptions {
   std::string onError;              ///< "fail" or a fraction such as 1%
   uint64_t memory = 0;              ///< MiB
   std::vector<std::string> allowed; ///< folders
+  std::string remoteCache;          ///< a folder
+  uint64_t remoteCacheBytes = 0;
 
   void addTo(Command &command);
 };

@@ -83,6 +83,8 @@ SessionPtr penstock::cli::openSession(const ProgramPtr &program, const RunOption
   const std::vector<const char *> allowed = pointersTo(options.allowed);
   run.allowed_folders = allowed.data();
   run.allowed_folder_count = allowed.size();
+  run.remote_cache = options.remoteCache.empty() ? nullptr : options.remoteCache.c_str();
+  run.remote_cache_bytes = options.remoteCacheBytes;
   run.samples_only = wanted == Wanted::Samples;
   pst_session *raw = nullptr;
   const pst_status status = pst_session_open(program.get(), &run, &raw);

@@ -80,7 +80,7 @@ class SessionOptions(ctypes.Structure):
                 ("allowed_folders", POINTER(c_char_p)), ("allowed_folder_count", c_size_t),
                 ("held", c_int), ("order", c_int), ("next_rows", NextRows), ("next_rows_context", c_void_p),
                 ("ask_again", c_int), ("samples_only", c_int), ("last", c_int), ("tables", POINTER(ExternalTable)),
-                ("table_count", c_size_t)]
+                ("table_count", c_size_t), ("remote_cache", c_char_p), ("remote_cache_bytes", c_uint64)]
 
 
 class StageStatistics(ctypes.Structure):

@@ -74,7 +74,7 @@ def load(source: str | os.PathLike[str], *, pipeline: str | None = None, paramet
          on_error: float | str | None = None, allowed_folders: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] = (),
          dataset: Any = None, cache: str | os.PathLike[str] | None = None, target: str | None = None, without: Iterable[str] = (),
          gpu: str | None = None, transfer: str | None = None, machine: str | os.PathLike[str] | Mapping[str, Any] | None = None,
-         device: int | str = 0, **values: Any) -> Loader:
+         device: int | str = 0, remote_cache: str | os.PathLike[str] | None = None, remote_cache_bytes: int = 0, **values: Any) -> Loader:
     """Compiles a pipeline and opens a session of it.
 
     source           a .pipe file, or its text; or a bundle, ``train.pstk``
@@ -112,6 +112,9 @@ def load(source: str | os.PathLike[str], *, pipeline: str | None = None, paramet
                      docs/cuda.md says what that is
     device           which GPU, from 0, where kernels were compiled for one or outputs stand `on gpu`; "cpu" delivers these in
                      the host's memory, too
+    remote_cache     a folder on a disk of this machine in which what is read of URLs is kept, for all epochs, ranks and runs, made where
+                     it is missing; None: nothing is kept. `remote_cache_bytes` is the most that it may take; 0: all but a twentieth of
+                     the disk
 
     Raises CompileError, SessionError, and OSError where the file cannot be read."""
     if twice := sorted(set(parameters or {}) & set(values)):
@@ -127,11 +130,12 @@ def load(source: str | os.PathLike[str], *, pipeline: str | None = None, paramet
         program = Program(text, file_name, given, pipeline, cache, target, without, gpu=gpu, transfer=transfer, machine=machine)
     return Loader(program, columns=columns, seed=seed, epoch=epoch, rank=rank, world=world, threads=threads,
                   ranks_here=ranks_here, prefetch=prefetch, memory_budget=memory_budget, held=held, last=last, rows=rows,
-                  on_error=on_error, allowed_folders=allowed_folders, dataset=dataset, device=device)
+                  on_error=on_error, allowed_folders=allowed_folders, dataset=dataset, device=device,
+                  remote_cache=remote_cache, remote_cache_bytes=remote_cache_bytes)
 
 
 #: The least values of options that are integers; the greatest are those of their types in C.
-LEAST = {"epoch": 0, "rank": 0, "world": 1, "threads": 0, "ranks_here": 1, "prefetch": 1, "memory_budget": 0, "device": 0}
+LEAST = {"epoch": 0, "rank": 0, "world": 1, "threads": 0, "ranks_here": 1, "prefetch": 1, "memory_budget": 0, "device": 0, "remote_cache_bytes": 0}
 
 LAST = {None: _c.LAST_PIPELINE, "drop": _c.LAST_DROP, "keep": _c.LAST_KEEP, "pad": _c.LAST_PAD}
 
@@ -156,7 +160,7 @@ class Loader(_c.OfThisProcess):
                  memory_budget: int = 0, held: str = "grow", last: str | None = None,
                  rows: Callable[[int], Iterable[Sequence[int]]] | None = None, on_error: float | str | None = None,
                  allowed_folders: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] = (), samples_only: bool = False, dataset: Any = None,
-                 device: int | str = 0):
+                 device: int | str = 0, remote_cache: str | os.PathLike[str] | None = None, remote_cache_bytes: int = 0):
         #: The compiled pipeline.
         self.program = program
         self._session = c_void_p()
@@ -189,12 +193,13 @@ class Loader(_c.OfThisProcess):
             raise ValueError(f'on_error is a share of the samples, 0 to 1 or "0%" to "100%", or "fail", not {on_error!r}')
         self._asked = Asked(rows) if rows is not None else None
         given = {"epoch": epoch, "rank": rank, "world": world, "threads": threads, "ranks_here": ranks_here, "prefetch": prefetch,
-                 "memory_budget": memory_budget, "device": 0 if device == "cpu" else device}
+                 "memory_budget": memory_budget, "device": 0 if device == "cpu" else device, "remote_cache_bytes": remote_cache_bytes}
         types = dict(_c.SessionOptions._fields_, device=ctypes.c_int32)
         numbers = {name: _c.integer(name, value, types[name], LEAST[name]) for name, value in given.items()}
         self._options = {
             **numbers, "device": _c.DEVICE_CPU if device == "cpu" else _c.DEVICE_AUTO, "device_number": numbers["device"],
             "held": _c.HELD_GROW if held == "grow" else _c.HELD_ERROR, "last": LAST[last], "samples_only": samples_only,
+            "remote_cache": None if remote_cache is None else _c.encode(os.fspath(remote_cache)),
             "seed": None if seed is None else ctypes.pointer(ctypes.c_int64(_c.integer("seed", seed, ctypes.c_int64))),
             "on_error": None if share is None else ctypes.pointer(ctypes.c_double(float(share)))}
         self._allowed = _c.encode_texts(allowed_folders)
