@@ -17,6 +17,9 @@ import numpy
 import penstock
 from PIL import Image
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
+from store import Store
+
 # Not in Debian 12: scripts/setup fetches its wheel.
 sys.path.append(os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "penstock", "pyarrow"))
 try:
@@ -291,6 +294,25 @@ pipeline p() {
             loader.close()
             waiting.join()
             self.assertLess(time.monotonic() - begin, 5)
+
+    def test_files_that_rows_name_are_kept_on_a_disk(self):
+        store = Store({f"/{i}.jpg": png(i) for i in range(ROWS)})
+        self.addCleanup(store.close)
+        rows = [{"data": store.url(f"/{i}.jpg"), "label": i} for i in range(ROWS)]
+        with tempfile.TemporaryDirectory() as folder:
+            kept = pathlib.Path(folder, "kept")
+            images = []
+            for _ in range(2):
+                store.log.clear()
+                with load(penstock.from_dataset(rows), remote_cache=kept, remote_cache_bytes=1 << 30) as loader:
+                    images.append([numpy.array(batch["image"]) for batch in loader])
+            self.assertTrue(all((one == two).all() for one, two in zip(*images)))
+            self.assertEqual({(first, last) for _, first, last in store.log}, {(0, 0)})  # a byte says whether it is the same
+            os.chmod(kept, 0o777)
+            with self.assertRaisesRegex(penstock.SessionError, "others may write to it"):
+                load(penstock.from_dataset(rows), remote_cache=kept)
+        with self.assertRaisesRegex(ValueError, "remote_cache_bytes is -1"):
+            load(penstock.from_dataset(rows), remote_cache_bytes=-1)
 
     def test_tables_must_fit(self):
         with self.assertRaisesRegex(penstock.SessionError, "external_source: its rows come from the program"):
