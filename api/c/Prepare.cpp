@@ -7,6 +7,7 @@
 #include "runtime/core/RealFileSystem.h"
 #include "runtime/prepare/IndexData.h"
 #include "runtime/prepare/PackData.h"
+#include "runtime/prepare/ShardRows.h"
 #include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -69,6 +70,23 @@ std::string sidecarPath(const std::string &path, const char *out) {
   if (!fs::is_directory(given, ignored))
     return given;
   return given + path.substr(path.rfind('/')) + ending;
+}
+
+runtime::Result<Json> indexRows(const std::string &path, const pst_prepare_options &options) {
+  if (options.out || options.root || options.column || options.separator)
+    return runtime::Error{runtime::Code::InvalidArgument,
+                          "where rows lie is written beside each tar file: `out`, `root`, `column` "
+                          "and `separator` have no meaning for it"};
+  auto files = openRoots({{folderOf(path), true}}, options);
+  if (!files)
+    return files.error();
+  auto done = runtime::writeShardRows(**files, path, options.threads, progressOf(options));
+  if (!done)
+    return done.error();
+  return Json{{"shards", done->shards},
+              {"rows", done->rows},
+              {"data_bytes", done->dataBytes},
+              {"index_bytes", done->indexBytes}};
 }
 
 runtime::Result<Json> index(const std::string &path, const pst_prepare_options &options) {
@@ -169,7 +187,8 @@ pst_status pst_index(const char *path, const pst_prepare_options *options, pst_t
     for (const runtime::Status &status : {checkPath(path, "path"), checkOptions(given)})
       if (!status)
         return failWith(text, status.error());
-    return give(index(runtime::absolutePath(path), given), text);
+    const std::string data = runtime::absolutePath(path);
+    return give(given.rows ? indexRows(data, given) : index(data, given), text);
   });
 }
 

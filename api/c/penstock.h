@@ -337,10 +337,15 @@ typedef struct pst_prepare_options {
   /* As those of pst_session_options. */
   const char *const *allowed_folders;
   size_t allowed_folder_count;
+  /* pst_index(), not 0: of tar files (a folder of them, one, `train-{000..146}.tar` or a list, as
+   * `tar_shards` takes it) where their rows lie, as `<file>.index` beside each, which sessions read
+   * where the shards lie behind URLs. No checkpoints are written; `out`, `root` and the table's
+   * options have to be NULL and 0. */
+  int rows;
 } pst_prepare_options;
 
 #define PST_PREPARE_OPTIONS_INIT                                                                   \
-  {sizeof(pst_prepare_options), 0, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, NULL, 0}
+  {sizeof(pst_prepare_options), 0, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, NULL, 0, 0}
 
 /* Writes checkpoints of all JPEG files at `path` (a folder with all below it, a tar
  * file, or a list of files), from which sessions decode parts of them. What was
@@ -349,8 +354,8 @@ typedef struct pst_prepare_options {
  *
  * out_report  a JSON object: file, images, indexed, earlier, left_out (a count per
  *             reason), left_out_files (the first 1,000: name, reason), others,
- *             data_bytes, index_bytes, warnings. Release it with pst_text_release().
- * PST_ERROR      see pst_text_messages().
+ *             data_bytes, index_bytes, warnings; with `rows`: shards, rows, data_bytes,
+ * index_bytes. Release it with pst_text_release(). PST_ERROR      see pst_text_messages().
  * PST_CANCELLED  `progress` said so; the finished part is kept.
  *
  * Always stores a text. Thread safety: any thread; calls are independent. */

@@ -5,6 +5,7 @@
 #include "runtime/prepare/PackData.h"
 
 #include "runtime/core/Parallel.h"
+#include "runtime/prepare/ShardRows.h"
 #include "runtime/prepare/TarWriter.h"
 #include "runtime/sources/FolderIndex.h"
 #include "runtime/sources/Tar.h"
@@ -393,6 +394,8 @@ Status Packing::count(size_t number) {
       rest.remove_prefix(std::min(line.size() + 1, rest.size()));
     }
   }
+  if (auto written = writeRowsOf(files, path); !written)
+    return written.error();
   const uint64_t wanted = shards[number].end - shards[number].first;
   if (found > wanted || found + missing < wanted)
     return Error{Code::Corrupt, path + " holds " + std::to_string(found) + " images of " +

@@ -34,8 +34,8 @@ struct PackReport {
 /// Writes `000000.tar` ... with, for each image in the order of `image_folder`,
 /// the file and `<name>.cls`, the number of its class; checkpoints of them as
 /// the member `__checkpoints__`; and `penstock-pack.txt`, which lists shards and
-/// classes. The bytes depend on the data and the shard size only; shards that are
-/// there are not written again.
+/// classes; beside each shard `<shard>.index`, where its rows lie. The bytes depend on the data and
+/// the shard size only; shards that are there are not written again.
 ///
 /// Members have the files' names, but for those that `tar_shards` would read
 /// otherwise: a second dot in a name, or two names that differ behind the dot

@@ -87,6 +87,20 @@ struct TarReader::Header {
   }
 };
 
+bool isHeaderOf(std::span<const uint8_t> block, std::string_view begin, uint64_t size) {
+  constexpr uint64_t mostOctal = uint64_t(1) << 33; // larger sizes may stand in an extended header
+  if (block.size() < tarBlock)
+    return false;
+  const TarReader::Header header{std::string(block.begin(), block.begin() + tarBlock)};
+  const char kind = header.kind();
+  if (!header.isIntact() || (kind != '0' && kind != '\0' && kind != '7') ||
+      (size < mostOctal && numberIn(header.field(124, 12)) != size))
+    return false;
+  const bool isPlain =
+      begin.size() < 99 && std::all_of(begin.begin(), begin.end(), [](char c) { return c > 0; });
+  return !isPlain || header.name().starts_with(begin);
+}
+
 TarReader::TarReader(std::span<const uint8_t> bytes)
     : TarReader(bytes.size(), [bytes](uint64_t at, size_t count) {
         const size_t from = std::min<uint64_t>(at, bytes.size());

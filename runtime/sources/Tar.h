@@ -10,6 +10,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace penstock::runtime {
 
@@ -22,6 +23,11 @@ struct TarMember {
   uint64_t offset = 0;
   uint64_t size = 0;
 };
+
+/// Returns whether `block` is the header of a regular file of this size whose name begins with
+/// `begin`. Of names that do not fit a header (100 bytes) or are no ASCII, which stand in an
+/// extended one, nothing is compared.
+bool isHeaderOf(std::span<const uint8_t> block, std::string_view begin, uint64_t size);
 
 /// Gives `count` bytes from `at` on, fewer only where the file ends before. They
 /// stay valid until the next call.
@@ -43,6 +49,7 @@ public:
   Result<bool> next(TarMember &member);
 
 private:
+  friend bool isHeaderOf(std::span<const uint8_t> block, std::string_view begin, uint64_t size);
   struct Header;
   Status extended(const Header &header, uint64_t size);
   Result<std::string> contents(uint64_t offset, uint64_t size);

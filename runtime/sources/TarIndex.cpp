@@ -16,7 +16,10 @@ namespace penstock::runtime {
 
 namespace {
 
-constexpr std::array<char, 8> tarMagic = {'P', 'S', 'T', 'K', 'T', 'A', 'R', '3'};
+/// Of an index beside a shard: some ten million rows.
+constexpr uint64_t mostBeside = uint64_t(1) << 30;
+
+constexpr std::array<char, 8> tarMagic = {'P', 'S', 'T', 'K', 'T', 'A', 'R', '4'};
 
 /// Returns the index of the extension's dot; none for members that are no fields.
 std::optional<size_t> dotOf(std::string_view name) {
@@ -68,10 +71,81 @@ struct TarIndex::Found {
   };
   FileInfo info;
   uint64_t checkpoints = 0, checkpointsSize = 0;
+  bool isTold = false;
   std::vector<Sample> samples;
 };
 
 Result<TarIndex::Found> TarIndex::readShard(FileSystem &files, const std::string &path) {
+  Found found;
+  if (isUrl(path)) {
+    auto isThere = readBeside(files, path, found);
+    if (!isThere)
+      return isThere.error();
+    if (*isThere)
+      return found;
+  }
+  return readHeaders(files, path);
+}
+
+/// False where there is none, or it is of no use.
+Result<bool> TarIndex::readBeside(FileSystem &files, const std::string &path, Found &found) {
+  constexpr int64_t hour = int64_t(3600) * 1'000'000'000;
+  if (withoutQuery(path).size() < path.size())
+    return false; // a signature is of one file
+  auto file = files.openFile(pathBeside(path));
+  if (!file) {
+    const Code code = file.error().code;
+    if (code == Code::Unreachable || code == Code::Cancelled)
+      return file.error();
+    return false;
+  }
+  auto info = files.stat(path);
+  if (!info)
+    return info.error();
+  const FileInfo its = (*file)->info();
+  auto bytes = std::make_shared<Buffer>();
+  if (its.modifiedNs + hour < info->modifiedNs || its.size > mostBeside)
+    return false;
+  if (Status status = (*file)->read(0, size_t(its.size), *bytes); !status) {
+    if (status.error().code == Code::Unreachable || status.error().code == Code::Cancelled)
+      return status.error();
+    return false;
+  }
+  auto index = parse({bytes->span(), bytes}, {path.substr(path.rfind('/') + 1)});
+  if (!index || index->shards()[0].size != info->size)
+    return false;
+  const Shard &shard = index->shards()[0];
+  found.info = *info;
+  found.checkpoints = shard.checkpoints;
+  found.checkpointsSize = shard.checkpointsSize;
+  found.isTold = true;
+  const std::vector<std::string> names = index->extensions();
+  for (uint64_t row = 0; row < index->rowCount(); ++row) {
+    Found::Sample &sample = found.samples.emplace_back();
+    sample.name = index->rowName(row);
+    const auto members = index->membersOf(row);
+    for (const Member &member : members) {
+      const bool isSmall = member.size <= smallBytes;
+      const std::string_view contents =
+          isSmall ? index->text().substr(member.offset, member.size) : std::string_view();
+      sample.fields.push_back({names[member.extension], isSmall ? 0 : member.offset, member.size,
+                               std::string(contents)});
+    }
+  }
+  return true;
+}
+
+Result<TarIndex> TarIndex::ofShard(FileSystem &files, const std::string &path) {
+  auto found = readHeaders(files, path);
+  if (!found)
+    return found.error();
+  found->info.modifiedNs = 0;
+  std::vector<Found> all;
+  all.push_back(std::move(*found));
+  return join({path.substr(path.rfind('/') + 1)}, all);
+}
+
+Result<TarIndex::Found> TarIndex::readHeaders(FileSystem &files, const std::string &path) {
   auto named = [&](const Error &error) { return Error{error.code, path + ": " + error.message}; };
   auto file = files.openFile(path);
   if (!file)
@@ -138,7 +212,7 @@ Result<TarIndex> TarIndex::join(const std::vector<std::string> &paths,
   std::map<std::string, uint32_t, std::less<>> numbers;
   for (size_t i = 0; i < paths.size(); ++i)
     shards.push_back({put(paths[i]), paths[i].size(), found[i].info.size, found[i].info.modifiedNs,
-                      0, found[i].checkpoints, found[i].checkpointsSize});
+                      0, found[i].checkpoints, found[i].checkpointsSize, found[i].isTold});
   for (const Found &shard : found)
     for (const Found::Sample &sample : shard.samples)
       for (const Found::Field &field : sample.fields)
@@ -329,10 +403,13 @@ std::vector<std::string> TarIndex::extensions() const {
   return names;
 }
 
-bool TarIndex::find(uint64_t row, std::span<const uint32_t> wanted, Field &field) const {
+std::span<const TarIndex::Member> TarIndex::membersOf(uint64_t row) const {
   const auto all = rows();
-  const auto mine =
-      members().subspan(all[row].firstMember, all[row + 1].firstMember - all[row].firstMember);
+  return members().subspan(all[row].firstMember, all[row + 1].firstMember - all[row].firstMember);
+}
+
+bool TarIndex::find(uint64_t row, std::span<const uint32_t> wanted, Field &field) const {
+  const auto mine = membersOf(row);
   for (uint32_t extension : wanted)
     for (const Member &member : mine)
       if (member.extension == extension) {

@@ -39,6 +39,7 @@ public:
     uint64_t firstRow;
     uint64_t checkpoints;     ///< where the member of that name begins
     uint64_t checkpointsSize; ///< 0: there is none
+    uint64_t isTold;          ///< 1: by the index beside it; what is read of it has to fit
   };
   struct Field {
     uint64_t offset = 0;
@@ -48,6 +49,12 @@ public:
 
   /// Reads all headers of all shards, several at a time; `paths` in order.
   static Result<TarIndex> scan(FileSystem &files, const std::vector<std::string> &paths);
+  /// As scan(), of one shard, with neither its folder nor its time: the file that is to lie beside
+  /// it, wherever both are copied.
+  static Result<TarIndex> ofShard(FileSystem &files, const std::string &path);
+  /// The path of that file. For shards that URLs point to, it is read in place of their headers if
+  /// it is there, of a shard of this size, and not older than the shard by more than an hour.
+  static std::string pathBeside(const std::string &shard) { return shard + ".index"; }
   /// Takes the bytes of a cache file, if they are whole and of these shards.
   static Result<TarIndex> parse(Mapping mapping, const std::vector<std::string> &paths);
 
@@ -78,11 +85,14 @@ private:
 
   explicit TarIndex(Mapping mapping) : mapping(std::move(mapping)) {}
   static Result<Found> readShard(FileSystem &files, const std::string &path);
+  static Result<Found> readHeaders(FileSystem &files, const std::string &path);
+  static Result<bool> readBeside(FileSystem &files, const std::string &path, Found &found);
   static Result<TarIndex> join(const std::vector<std::string> &paths,
                                const std::vector<Found> &found);
   const Header &header() const;
   std::span<const Row> rows() const;
   std::span<const Member> members() const;
+  std::span<const Member> membersOf(uint64_t row) const;
   const uint64_t *extensionEnds() const;
   std::string_view text() const;
 

@@ -6,11 +6,13 @@
 #include "runtime/sources/ClassNames.h"
 #include "runtime/sources/Csv.h"
 #include "runtime/sources/IndexCache.h"
+#include "runtime/sources/Tar.h"
 #include "runtime/sources/TarIndex.h"
 
 #include <algorithm>
 #include <charconv>
 #include <condition_variable>
+#include <cstring>
 #include <deque>
 #include <mutex>
 #include <set>
@@ -165,6 +167,11 @@ public:
     auto file = shards.get(size_t(&shard - index.shards().data()));
     if (!file)
       return file.error();
+    if (shard.isTold) {
+      Buffer header;
+      if (Status status = readTold(**file, uint64_t(row), field, 0, header); !status)
+        return status.error();
+    }
     return MediaPlace{std::move(*file), field.offset, field.size, shard.modifiedNs,
                       index.shardPath(shard) + ":" + std::to_string(field.offset)};
   }
@@ -206,6 +213,8 @@ private:
     auto file = shards.get(size_t(&shard - index.shards().data()));
     if (!file)
       return file.error();
+    if (shard.isTold)
+      return readTold(**file, uint64_t(row), field, field.size, out);
     if (Status status = (*file)->read(field.offset, size_t(field.size), out); !status)
       return status;
     // Behind the read: what was written before it shows now.
@@ -214,6 +223,24 @@ private:
     if (out.size() < field.size)
       return inMember(column, {Code::Truncated, "the file ends inside of it"});
     return {};
+  }
+
+  /// Reads the first `count` bytes of a member of a shard whose index lay beside it, with its
+  /// header, which has to be the one that the index means.
+  Status readTold(OpenFile &file, uint64_t row, const TarIndex::Field &field, uint64_t count,
+                  Buffer &out) const {
+    if (field.offset >= tarBlock)
+      if (Status status = file.read(field.offset - tarBlock, size_t(count + tarBlock), out);
+          !status)
+        return status;
+    const std::string name = std::string(index.rowName(row)) + ".";
+    if (field.offset < tarBlock || out.size() < count + tarBlock ||
+        !isHeaderOf(out.span().first(tarBlock), name, field.size))
+      return Error{Code::Io, "the shard is another than the one that its index was made of; make " +
+                                 TarIndex::pathBeside(index.shardPath(index.shardOf(row))) +
+                                 " again (`penstock index --rows`), or remove it"};
+    std::memmove(out.data(), out.data() + tarBlock, size_t(count));
+    return out.resize(size_t(count)) ? Status() : noMemory("for a member of a tar file");
   }
 
   TarIndex index;
@@ -309,27 +336,8 @@ Result<std::vector<std::string>> shardsBetween(const std::string &path) {
   return paths;
 }
 
-Result<std::vector<std::string>> shardPaths(FileSystem &files, const std::string &given) {
-  const std::string path = absolutePath(given);
-  if (auto between = shardsBetween(path); !between || !between->empty())
-    return between;
-  const std::string_view name = withoutQuery(path);
-  const bool isShard = isTar(name) || isCompressedTar(name);
-  // Servers of HTTP have no folders, and need not say how long a list is.
-  if (!path.starts_with("http") || !isUrl(path)) {
-    auto info = files.stat(path);
-    if (!info)
-      return info.error();
-    if (info->kind == FileKind::Folder)
-      return shardsIn(files, path);
-  }
-  if (isShard)
-    return std::vector<std::string>{path};
-  return shardsListed(files, path);
-}
-
 Result<TarIndex> indexOf(FileSystem &files, const TarOptions &options) {
-  auto paths = shardPaths(files, options.path);
+  auto paths = tarShardsAt(files, options.path);
   if (!paths)
     return paths.error();
   std::string key;
@@ -367,6 +375,25 @@ Result<std::vector<uint32_t>> extensionsOf(const TarColumn &column,
 }
 
 } // namespace
+
+Result<std::vector<std::string>> tarShardsAt(FileSystem &files, const std::string &given) {
+  const std::string path = absolutePath(given);
+  if (auto between = shardsBetween(path); !between || !between->empty())
+    return between;
+  const std::string_view name = withoutQuery(path);
+  const bool isShard = isTar(name) || isCompressedTar(name);
+  // Servers of HTTP have no folders, and need not say how long a list is.
+  if (!path.starts_with("http") || !isUrl(path)) {
+    auto info = files.stat(path);
+    if (!info)
+      return info.error();
+    if (info->kind == FileKind::Folder)
+      return shardsIn(files, path);
+  }
+  if (isShard)
+    return std::vector<std::string>{path};
+  return shardsListed(files, path);
+}
 
 Result<std::unique_ptr<Source>> openTarShards(FileSystem &files, const TarOptions &options,
                                               const std::vector<TarColumn> &columns) {

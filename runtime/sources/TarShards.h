@@ -34,6 +34,9 @@ struct TarOptions {
   uint64_t maxFileBytes = uint64_t(1) << 30;
 };
 
+/// The shards that `path` of TarOptions stands for, in their order.
+Result<std::vector<std::string>> tarShardsAt(FileSystem &files, const std::string &path);
+
 /// Reads the headers of all files, or takes the index of an earlier run if no
 /// file has changed since. Contents are read when they are fetched, from the
 /// place that the index has. `files` must outlive the source.

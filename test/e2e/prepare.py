@@ -168,6 +168,29 @@ class Index(Prepared):
         self.assertIn("has no images (0 other files)", self.run_tool("index", empty, expect=1).stderr)
         self.assertIn("No such file", self.run_tool("index", empty + "/x", expect=1).stderr)
 
+    def test_rows_of_shards_are_written_beside_them(self):
+        out = os.path.join(self.folder, "shards")
+        self.run_tool("pack", self.data, out, "--shard-size", "20000")
+        shards = sorted(name for name in os.listdir(out) if name.endswith(".tar"))
+        self.assertGreater(len(shards), 2)
+        packed = {name: self.bytes_of(out, name + ".index") for name in shards}
+        for name in shards:
+            os.remove(os.path.join(out, name + ".index"))
+        report = json.loads(self.run_tool("index", "--rows", "--json", out).stdout)
+        self.assertEqual((report["shards"], report["rows"]), (len(shards), len(self.paths)))
+        self.assertEqual({name: self.bytes_of(out, name + ".index") for name in shards}, packed)  # wherever they lie
+        self.assertIn(" rows in 1 shard: ", self.run_tool("index", "--rows", os.path.join(out, shards[0])).stdout)
+        self.assertIn("have no meaning", self.run_tool("index", "--rows", out, "--root", out, expect=1).stderr)
+        self.assertIn("has no .tar files", self.run_tool("index", "--rows", self.data, expect=1).stderr)
+        with open(os.path.join(out, shards[1]), "r+b") as file:
+            file.truncate(1000)
+        self.assertIn(shards[1] + ": truncated tar file", self.run_tool("index", "--rows", out, expect=1).stderr)
+
+    @staticmethod
+    def bytes_of(*path):
+        with open(os.path.join(*path), "rb") as file:
+            return file.read()
+
     def test_options_of_lists_are_for_lists(self):
         for option, value in (("--column", "file"), ("--separator", ";"), ("--root", self.folder)):
             done = self.run_tool("index", self.data, option, value, expect=1)

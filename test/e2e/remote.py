@@ -142,6 +142,73 @@ class OverHttp(RemoteTest):
         self.assertNotEqual(self.hashes(SHARDS, shards=url), {})
         self.assertEqual(len(self.hashes(SHARDS, shards=url)), 30)
 
+    def with_rows(self):
+        """Shards on the server with what `penstock index --rows` writes beside them; the hashes of all samples."""
+        folder = self.tars()
+        done = self.run_tool("index", "--rows", folder)
+        self.assertIn("30 rows in 3 shards", done.stdout)
+        self.upload(folder, "/data")
+        return self.hashes(SHARDS, shards=folder)
+
+    def test_an_index_beside_a_shard_is_read_in_place_of_its_headers(self):
+        wanted = self.with_rows()
+        url = self.store.url("/data/train-{000..002}.tar")
+        rows = "pipeline test(shards: path) { for row in tar_shards(shards, cls = i64) order sequential batch 30 per rank last drop { output y: i64[n] = row.cls } }"
+        self.store.log.clear()
+        self.hashes(rows, shards=url)  # labels are in the index: nothing else is read
+        asked = {(path, first, last) for path, first, last in self.store.log}
+        self.assertEqual(asked, {(f"/data/train-00{i}.tar{end}", 0, last) for i in range(3) for end, last in ((".index", 65535), ("", 0))})
+        self.assertEqual(self.hashes(SHARDS, shards=url), wanted)
+        self.as_store()
+        self.forget_index()
+        self.assertEqual(self.hashes(SHARDS, shards="s3://data/"), wanted)
+
+    def forget_index(self):
+        subprocess.run(["find", self.shared_cache, self.folder, "-name", "tar-shards*", "-delete"], check=True)
+
+    def test_an_index_that_is_of_no_use_is_left_alone(self):
+        wanted = self.with_rows()
+        url = self.store.url("/data/train-{000..002}.tar")
+        index = self.store.files["/data/train-001.tar.index"]
+        for other in (b"", b"x" * 1000, index[:-1], index[:100] + bytes([index[100] ^ 1]) + index[101:], self.store.files["/data/train-000.tar.index"]):
+            self.store.files["/data/train-001.tar.index"] = other
+            self.forget_index()
+            self.assertEqual(self.hashes(SHARDS, shards=url), wanted)
+        self.store.files["/data/train-001.tar.index"] = index
+        self.store.fault = lambda path, first: 403 if path.endswith(".index") else None
+        self.forget_index()
+        self.assertEqual(self.hashes(SHARDS, shards=url), wanted)
+
+    def test_an_index_of_another_shard_is_noticed(self):
+        self.with_rows()
+        url, name = self.store.url("/data/train-{000..002}.tar"), "/data/train-001.tar"
+        # The same sizes, rows of other names, uploaded in the hour of the index.
+        other = io.BytesIO()
+        with tarfile.open(fileobj=io.BytesIO(self.store.files[name])) as before, tarfile.open(fileobj=other, mode="w") as after:
+            for member in before:
+                info = tarfile.TarInfo("9" + member.name[1:])
+                info.size = member.size
+                after.addfile(info, before.extractfile(member))
+        self.assertEqual(len(other.getvalue()), len(self.store.files[name]))
+        before, self.store.files[name] = self.store.files[name], other.getvalue()
+        said = self.failure(SHARDS, shards=url)
+        self.assertIn("train-001.tar.index again (`penstock index --rows`)", said)
+        # Of a shard that is much newer, the index is not taken.
+        self.store.changed[name] = 1e9 + 3700
+        self.forget_index()
+        self.assertEqual(len(self.hashes(SHARDS, shards=url)), 30)
+        # Labels of the same size: an hour tells them, too.
+        relabelled = io.BytesIO()
+        with tarfile.open(fileobj=io.BytesIO(before)) as old, tarfile.open(fileobj=relabelled, mode="w") as new:
+            for member in old:
+                new.addfile(member, io.BytesIO(b"7") if member.name.endswith(".cls") else old.extractfile(member))
+        self.store.files[name] = relabelled.getvalue()
+        self.forget_index()
+        remote = self.hashes(SHARDS, shards=url)
+        with open(os.path.join(self.folder, "shards", "train-001.tar"), "wb") as file:
+            file.write(relabelled.getvalue())
+        self.assertEqual(remote, self.hashes(SHARDS, shards=os.path.join(self.folder, "shards")))
+
     def test_each_shard_is_opened_once(self):
         self.tars()
         self.store.delay = 0.05

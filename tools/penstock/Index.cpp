@@ -16,7 +16,7 @@ struct IndexState {
   std::string path, out, root, column, separator;
   std::vector<std::string> allowed;
   int threads = 0;
-  bool json = false;
+  bool rows = false, json = false;
 };
 } // namespace
 
@@ -44,6 +44,14 @@ static void printIndexed(const nlohmann::ordered_json &report) {
               share(number("index_bytes"), number("data_bytes")).c_str());
 }
 
+static void printRows(const nlohmann::ordered_json &report) {
+  const auto number = [&](const char *name) { return report[name].get<uint64_t>(); };
+  std::printf("%s rows in %s %s: %s of the data\n", grouped(int64_t(number("rows"))).c_str(),
+              grouped(int64_t(number("shards"))).c_str(),
+              number("shards") == 1 ? "shard" : "shards",
+              share(number("index_bytes"), number("data_bytes")).c_str());
+}
+
 static int run(const IndexState &state) {
   if (state.separator.size() > 1) {
     std::fprintf(stderr,
@@ -61,20 +69,21 @@ static int run(const IndexState &state) {
   const std::vector<const char *> allowed = pointersTo(state.allowed);
   options.allowed_folders = allowed.data();
   options.allowed_folder_count = allowed.size();
+  options.rows = state.rows;
   options.out = text(state.out);
   options.root = text(state.root);
   options.column = text(state.column);
   options.separator = state.separator.empty() ? 0 : state.separator[0];
   return prepare(
       options, [&](pst_text **report) { return pst_index(state.path.c_str(), &options, report); },
-      printIndexed, state.json);
+      state.rows ? printRows : printIndexed, state.json);
 }
 
 void penstock::cli::addIndex(CommandLine &line) {
   auto state = std::make_shared<IndexState>();
   Command command = line.command(
       "index", "write checkpoints of all JPEG files of a data set, so that parts of them are "
-               "decoded faster");
+               "decoded faster; or where the rows of tar files lie (--rows)");
   command
       .option("path", state->path,
               "a folder with all below it, a .tar file, or a list with a file name per line")
@@ -89,6 +98,10 @@ void penstock::cli::addIndex(CommandLine &line) {
   command.option("--column", state->column,
                  "of a table: the column of file names, by name or by number from 0");
   command.option("--separator", state->separator, "of a table's columns; default: ,");
+  command.flag("--rows", state->rows,
+               "of tar files: where their rows lie, as <file>.index beside each, in place of "
+               "checkpoints; copied to where they are served, it spares each machine reading all "
+               "their headers there");
   command.flag("--json", state->json, "report as JSON on stdout");
   addAllow(command, state->allowed);
   command.runs("penstock index photos --threads 8", [state] { return run(*state); });
