@@ -707,7 +707,7 @@ PST_INLINE i64 pst_wrap(i64 i, i64 n) {
 PST_INLINE i64 pst_reflect(i64 i, i64 n) { // the edge is not repeated
   if (i >= 0 && i < n)
     return i;
-  const i64 once = i < 0 ? -i : 2 * (n - 1) - i;
+  const i64 once = i < 0 ? pst_neg(i) : 2 * (n - 1) - i; // the least number stays itself
   if (once >= 0 && once < n)
     return once;
   if (n == 1)
@@ -818,10 +818,13 @@ PST_INLINE f32 pst_exact_pillow(i32 sum) {
 
 //===--- sums: 32 partial ones and a tree ------------------------------------===//
 
+template <typename T> PST_INLINE T pst_plus(T a, T b) { return pst_add(a, b); }
+PST_INLINE f32 pst_plus(f32 a, f32 b) { return a + b; }
+PST_INLINE f64 pst_plus(f64 a, f64 b) { return a + b; }
 template <typename T> PST_INLINE T pst_tree(T *lanes) {
   for (i32 half = 16; half > 0; half /= 2)
     for (i32 lane = 0; lane < half; ++lane)
-      lanes[lane] = lanes[lane] + lanes[lane + half];
+      lanes[lane] = pst_plus(lanes[lane], lanes[lane + half]);
   return lanes[0];
 }
 /// The value of the lane `distance` further up, for all lanes of a warp at once.

@@ -57,4 +57,24 @@ PST_SHIM void __ubsan_handle_type_mismatch_v1(const pst_mismatch *where, uintptr
   pst_report(what, PST_PC);
 }
 PST_SHIM void __ubsan_handle_alignment_assumption(const void *, uintptr_t, uintptr_t, uintptr_t) {}
+
+/// Findings of the sanitizers of arithmetic, whose records begin with where they are: NVRTC takes
+/// it that nothing of the kind happens, and leaves out checks behind it.
+static void undefined(const char *what, const void *record, uintptr_t at) {
+  const pst_mismatch *where = (const pst_mismatch *)record;
+  char said[128];
+  snprintf(said, sizeof said, "%s (line %u)", what, where->line);
+  pst_report(said, at);
+}
+#define PST_UNDEFINED(name, what, ...)                                                             \
+  PST_SHIM void __ubsan_handle_##name(const void *record, __VA_ARGS__) {                           \
+    undefined(what, record, PST_PC);                                                               \
+  }
+PST_UNDEFINED(add_overflow, "a sum of signed integers overflows", uintptr_t, uintptr_t)
+PST_UNDEFINED(sub_overflow, "a difference of signed integers overflows", uintptr_t, uintptr_t)
+PST_UNDEFINED(mul_overflow, "a product of signed integers overflows", uintptr_t, uintptr_t)
+PST_UNDEFINED(negate_overflow, "the least integer is negated", uintptr_t)
+PST_UNDEFINED(divrem_overflow, "a quotient has no value", uintptr_t, uintptr_t)
+PST_UNDEFINED(shift_out_of_bounds, "a shift is as wide as its type", uintptr_t, uintptr_t)
+PST_UNDEFINED(float_cast_overflow, "a number is none of the integer type", uintptr_t)
 }

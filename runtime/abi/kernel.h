@@ -110,8 +110,8 @@ typedef int32_t (*pst_kernel)(pst_kernel_args *args);
  * Blocks that wait hold their places. GPUs begin blocks in the order of their numbers, x
  * first (CUDA does not promise it), so only those of the last sample that has begun can lack
  * others, which come as soon as any block ends: a sample has at most PST_MAX_JOINED_BLOCKS blocks,
- * and at most half of those that the GPU has room for at once, as another such launch may wait
- * beside.
+ * and at most a quarter of those that the GPU has room for at once, as three other such launches
+ * may wait beside.
  *
  * Or they are chains, between which nothing passes: there is a pst_joined_sample, with so many
  * pst_joined_step as the plan has `room`, for each chain of which a sample runs any, and one block

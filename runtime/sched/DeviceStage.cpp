@@ -26,12 +26,12 @@ uint32_t blocksFor(const plan::DeviceKernelT &kernel, size_t samples) {
   return blocksFor(samples, 64);
 }
 
-/// Returns the blocks of a sample that wait for each other: half of those that a small GPU has room
-/// for, as another launch may wait beside.
+/// Returns the blocks of a sample that wait for each other: a quarter of those that a small GPU has
+/// room for, as launches of other sessions and levels may wait beside, each for its last sample.
 uint32_t blocksFor(const plan::JoinT &join, const DeviceKernel &kernel, size_t samples) {
   if (join.chains)
     return 1;
-  return blocksFor(samples, std::clamp<size_t>(kernel.together / 2, 1, PST_MAX_JOINED_BLOCKS));
+  return blocksFor(samples, std::clamp<size_t>(kernel.together / 4, 1, PST_MAX_JOINED_BLOCKS));
 }
 
 bool isOutermost(const OutputLayout &output) { return output.stored[0] == output.nAxis; }

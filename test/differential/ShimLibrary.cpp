@@ -42,12 +42,13 @@ std::unique_ptr<ShimLibrary> ShimLibrary::compile(const std::string &text, std::
   // The callbacks are the shim's: the sanitizer's runtime is not linked.
   const std::string commands[] = {
       compiler +
-          " -x c++ -std=c++17 -nostdinc++ -O1 -g1 -fPIC -ffp-contract=off -fwrapv "
+          " -x c++ -std=c++17 -nostdinc++ -O1 -g1 -fPIC -ffp-contract=off "
           "-fno-strict-aliasing" +
-          (isWatched ? " -DPST_WATCHED -fsanitize=thread,alignment -mllvm "
+          (isWatched ? " -DPST_WATCHED -fsanitize=thread,alignment,signed-integer-overflow,"
+                       "shift-exponent,integer-divide-by-zero,float-cast-overflow -mllvm "
                        "-tsan-instrument-func-entry-exit=0"
                        " -mllvm -tsan-instrument-read-before-write=1"
-                     : "") +
+                     : " -fwrapv") +
           " -include " PENSTOCK_SHIM_FOLDER "/shim.h -I" PENSTOCK_SHIM_FOLDER " -c " + folder +
           "/kernels.cu -o " + folder + "/kernels.o" + messages,
       compiler + " -shared -fuse-ld=lld " + folder +

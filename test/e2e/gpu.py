@@ -205,9 +205,10 @@ class Gpu(GpuTest):
             with self.subTest(example):
                 self.assert_same(os.path.join(EXAMPLES, f"{example}.pipe"), "--set", f"root={self.data}",
                                  *self.settings, seeds=(3,), resampled=True, planes=True)
-        pipe = os.path.join(EXAMPLES, "gpu", "imagenet_train.pipe")
-        settings = ("--set", f"root={self.data}", "--set", "per_rank=4")
-        self.assertEqual(self.hashes("run", pipe, *settings, "--gpu", "sm_90"), self.hashes("run", pipe, *settings, "--device", "cpu"))
+        for name in ("imagenet_train", "resnet50"):
+            pipe = os.path.join(EXAMPLES, "gpu", name + ".pipe")
+            settings = ("--set", f"root={self.data}", "--set", "per_rank=4")
+            self.assertEqual(self.hashes("run", pipe, *settings, "--gpu", "sm_90"), self.hashes("run", pipe, *settings, "--device", "cpu"))
 
     def mixed_pictures(self):
         """Files of all kinds: those that cross as planes, those that have none, and damaged ones."""

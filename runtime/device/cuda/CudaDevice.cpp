@@ -382,8 +382,8 @@ Result<std::shared_ptr<DeviceCode>> CudaDevice::load(const std::vector<DeviceIma
     if (last == cuda::success)
       return std::shared_ptr<DeviceCode>(new CudaCode(shared_from_this(), module));
     // An older driver knows neither later cubins nor later PTX.
-    if (last != cuda::noBinaryForGpu && last != cuda::unsupportedPtxVersion &&
-        last != cuda::invalidPtx)
+    if (last != cuda::noBinaryForGpu && last != cuda::invalidImage &&
+        last != cuda::unsupportedPtxVersion && last != cuda::invalidPtx)
       return failure(last, "loading its kernels");
   }
   const std::string there = "the " + ownName + " is an sm_" + std::to_string(architecture);

@@ -9,7 +9,7 @@
 namespace penstock::runtime {
 
 /// The GPU number `ordinal`, through its primary context, which the process's other users of
-/// CUDA share. Streams have the lowest priority: a training step that waits goes first.
+/// CUDA share. Streams have the least priority, which is that of the default stream, too.
 /// `driver` must outlive the device; see cuda::openDriver(). InvalidArgument where there is
 /// no such GPU.
 Result<std::shared_ptr<Device>> openCudaDevice(const cuda::Driver &driver, int ordinal);

@@ -19,6 +19,7 @@ enum Code : int {
   deinitialized = 4,
   noDevice = 100,
   invalidDevice = 101,
+  invalidImage = 200,
   noBinaryForGpu = 209,
   invalidPtx = 218,
   unsupportedPtxVersion = 222,

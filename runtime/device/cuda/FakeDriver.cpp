@@ -390,11 +390,11 @@ void FakeDriver::fillStreams() {
 
 void FakeDriver::fillCode() {
   functions.moduleLoadData = [](Module *module, const void *image) {
-    return current->call("moduleLoadData", [=] {
+    return current->call("moduleLoadData", [=]() -> int {
       auto loaded =
           current->options.load ? current->options.load(static_cast<const char *>(image)) : nullptr;
       if (!loaded)
-        return noBinaryForGpu;
+        return current->options.refusal;
       *module = handleOf<Module>(current->nextHandle++);
       current->modules[*module] = std::move(loaded);
       return success;

@@ -52,7 +52,9 @@ public:
     int architecture = 90;
     int multiprocessors = 132;
     bool captures = false; ///< another thread captures a graph all the time
-    /// An image as a module; null: `noBinaryForGpu`.
+    /// What a driver says of an image that it does not know.
+    int refusal = cuda::noBinaryForGpu;
+    /// An image as a module; null: `refusal`.
     std::function<std::unique_ptr<FakeModule>(const char *image)> load;
   };
   static constexpr uint8_t poison = 0xA5;

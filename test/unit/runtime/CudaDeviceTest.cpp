@@ -295,6 +295,17 @@ TEST(CudaDevice, TakesTheCodeThatSuitsItBest) {
       HasSubstr("the simulated is an sm_86, whose driver (CUDA 12.4) is too old for this code"));
 }
 
+TEST(CudaDevice, GoesOnBehindAnInvalidImage) {
+  FakeDriver::Options simulated = options();
+  simulated.refusal = cuda::invalidImage; // as of a cubin that is compressed in a later way
+  simulated.load = [](const char *image) -> std::unique_ptr<cuda::FakeModule> {
+    return image[0] == 'o' ? nullptr : std::make_unique<AddOne>();
+  };
+  FakeDriver driver(simulated);
+  auto device = openCudaDevice(driver.table(), 0);
+  EXPECT_TRUE((*device)->load({{75, true, "ptx75"}, {90, false, "o90"}}));
+}
+
 TEST(CudaDevice, RefusesWhatThereIsNot) {
   FakeDriver driver(options());
   auto second = openCudaDevice(driver.table(), 1);
