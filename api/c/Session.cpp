@@ -312,6 +312,18 @@ pst_status pst_session_push_rows(pst_session *session, const int64_t *rows, size
   });
 }
 
+int64_t pst_session_wants_rows(pst_session *session, uint32_t *out_epoch) {
+  int64_t given = -1;
+  (void)useSession(*session, [&](runtime::Session &inner) {
+    if (const auto wanted = inner.wantedRows()) {
+      *out_epoch = wanted->epoch;
+      given = int64_t(wanted->given);
+    }
+    return PST_OK;
+  });
+  return given;
+}
+
 pst_status pst_session_set_transfer(pst_session *session, const char *level) {
   return useSession(*session, [&](runtime::Session &inner) {
     runtime::Status status = checkText(level, "level");

@@ -659,6 +659,16 @@ PST_API const char *pst_session_transfer(pst_session *session);
  * Since 0.2. */
 PST_API pst_status pst_session_push_rows(pst_session *session, const int64_t *rows, size_t count);
 
+/* Returns whether a batch more could be worked on ahead: with PST_ORDER_CALLER, how often
+ * pst_session_push_rows() has taken rows or an end so far, and stores in `out_epoch` the epoch of
+ * the next ones; -1: enough are pushed, of this epoch and the next, or the session has ended.
+ * Work begins with its first call, as with that of pst_session_next().
+ *
+ * Thread safety: as pst_session_next().
+ *
+ * Since 0.2. */
+PST_API int64_t pst_session_wants_rows(pst_session *session, uint32_t *out_epoch);
+
 /* Makes a waiting and every later pst_session_next() return PST_CANCELLED, soon, and so
  * pst_session_start() and pst_session_sample(): the session is of no more use than to be asked what
  * it has done. Safe from any thread (not from a signal handler). */

@@ -96,22 +96,32 @@ Status Session::giveRows(std::vector<int64_t> rows) {
   if (!self.begun)
     self.beginHere();
   self.place.asked.push_back(rows);
+  ++self.given;
   self.scheduler->give(std::move(rows));
   return {};
 }
 
+std::optional<Session::WantedRows> Session::wantedRows() {
+  Impl &self = *impl;
+  std::lock_guard guard(self.lock);
+  if (!self.program->callerOrders || self.closed || self.cancelled || !self.failure.empty())
+    return std::nullopt;
+  if (!self.begun)
+    self.beginHere();
+  if (!self.scheduler->wantsRows())
+    return std::nullopt;
+  const auto &asked = self.place.asked;
+  const auto ended =
+      std::count_if(asked.begin(), asked.end(), [](const auto &batch) { return batch.empty(); });
+  if (ended > 1)
+    return std::nullopt;
+  return WantedRows{self.place.epoch + uint32_t(ended), self.given};
+}
+
 Status Session::Impl::askRows(Session &session) {
   std::vector<int64_t> rows;
-  while (scheduler->wantsRows()) {
-    uint32_t epoch;
-    {
-      std::lock_guard guard(lock);
-      epoch =
-          place.epoch + uint32_t(std::count_if(place.asked.begin(), place.asked.end(),
-                                               [](const auto &batch) { return batch.empty(); }));
-      if (epoch > place.epoch + 1)
-        return {};
-    }
+  while (const auto wanted = session.wantedRows()) {
+    const uint32_t epoch = wanted->epoch;
     rows.resize(size_t(program->perRank));
     const int64_t count = options.nextRows(epoch, rows.data(), program->perRank);
     if (count == SessionOptions::rowsNotYet)

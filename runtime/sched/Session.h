@@ -79,6 +79,13 @@ public:
   /// Appends a batch of these rows behind the ones given before, at most the batch size; none: the
   /// epoch ends there. Only where rows come from the caller.
   Status giveRows(std::vector<int64_t> rows);
+  /// A batch of rows that could be worked on ahead, and is not given yet.
+  struct WantedRows {
+    uint32_t epoch;
+    uint64_t given; ///< batches and ends of epochs that giveRows() has taken so far
+  };
+  /// Nothing where none is wanted: enough are given, of this epoch and the next.
+  std::optional<WantedRows> wantedRows();
 
   /// Returns the position of the next call of next(), as a line of text. Restoring it gives the
   /// same remaining samples under any threads, prefetch and world size.

@@ -72,6 +72,7 @@ struct Session::Impl {
   };
   std::optional<Allowed> allowed;
   std::string failure; // not empty: the error of every next()
+  uint64_t given = 0;  ///< calls of giveRows() that took rows
   Status asking;       ///< of nextRows; an error comes behind the batches of rows before it, once
   std::vector<BadSample> reports;
   Statistics numbers;

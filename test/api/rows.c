@@ -406,12 +406,19 @@ static void test_orders(void) {
   pst_sample *sample = NULL;
   char state[1024];
   uint64_t samples = 0;
+  uint32_t epoch = 9;
   int i;
   init_table(&t);
   options.order = PST_ORDER_CALLER;
   session = open_given(&t, options, 0);
-  for (i = 0; i < 5; ++i)
+  for (i = 0; i < 5; ++i) {
+    if (i == 0 || pst_session_wants_rows(session, &epoch) >= 0) {
+      EXPECT(pst_session_wants_rows(session, &epoch) == i);
+      EXPECT(epoch == 0);
+    }
     EXPECT(pst_session_push_rows(session, rows[i], 4) == PST_OK);
+  }
+  EXPECT(pst_session_wants_rows(session, &epoch) == -1);
   for (i = 0; i < 2; ++i) {
     EXPECT(pst_session_next(session, &batch) == PST_OK);
     check_given(batch);

@@ -465,6 +465,44 @@ print(found == list(range(60)) * epochs)
 """)
         self.assertEqual((done.returncode, done.stdout), (0, "True\n"), done.stderr)
 
+    def test_signals_come_through_while_rows_are_asked_for(self):
+        done = self.run_python("""
+import collections, gc, random
+class Boom(BaseException): pass
+def handler(number, frame):
+    if armed and frame.f_globals is not globals() and frame.f_code.co_name != "__del__": # as above, and from there nothing can be raised
+        raise Boom
+signal.signal(signal.SIGALRM, handler)
+gc.disable()
+given = [list(range(i, i + 8)) for i in range(0, 96, 8)]
+random.seed(0)
+seen, trials, booms = collections.Counter(), 0, 0
+while trials < 60 or booms < 20 and trials < 2000:
+    armed = False
+    trials += 1
+    with loader.numbers(rows=lambda epoch: given if trials % 2 else (batch for batch in given), threads=1) as l:
+        got, came, ended, batches = [], 0, False, iter(l)
+        signal.setitimer(signal.ITIMER_REAL, random.uniform(0.0001, 0.004))
+        while not ended:
+            try:
+                armed = True
+                batch = next(batches)
+                armed = False
+                got.append(list(batch.rows))
+            except StopIteration:
+                armed, ended = False, True
+            except Boom:
+                armed, came = False, came + 1
+            except penstock.SessionError as error: # a generator that the signal has ended
+                armed, ended = False, trials % 2 == 0 and "ended with Boom; load_state_dict" in str(error)
+                seen[str(error)] += not ended
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        seen["wrong"] += got != given[:len(got)] or came == 0 and got != given or trials % 2 and got != given
+        booms += came
+print(booms >= 20, +seen)
+""")
+        self.assertEqual((done.returncode, done.stdout), (0, "True Counter()\n"), done.stderr)
+
     def test_a_forked_child_is_told_and_ends(self):
         with numbers() as loader:
             batches = iter(loader)

@@ -53,10 +53,6 @@ class OfThisProcess:
         raise TypeError(self._instead)
 
 
-#: pst_next_rows: context, epoch, where rows go, how many at most; returns how many.
-NextRows = ctypes.CFUNCTYPE(c_int64, c_void_p, c_uint32, POINTER(c_int64), c_int64)
-
-
 #: pst_read_row: context, number, the pst_row; 0 where it is done.
 ReadRow = ctypes.CFUNCTYPE(c_int, c_void_p, c_int64, c_void_p)
 
@@ -78,7 +74,7 @@ class SessionOptions(ctypes.Structure):
                 ("ranks_here", c_int32), ("prefetch", c_int32), ("fetch_threads", c_int32), ("memory_budget", c_uint64),
                 ("on_error", POINTER(c_double)), ("device", c_int), ("device_number", c_int32), ("stream", c_void_p),
                 ("allowed_folders", POINTER(c_char_p)), ("allowed_folder_count", c_size_t),
-                ("held", c_int), ("order", c_int), ("next_rows", NextRows), ("next_rows_context", c_void_p),
+                ("held", c_int), ("order", c_int), ("next_rows", c_void_p), ("next_rows_context", c_void_p),
                 ("ask_again", c_int), ("samples_only", c_int), ("last", c_int), ("tables", POINTER(ExternalTable)),
                 ("table_count", c_size_t), ("remote_cache", c_char_p), ("remote_cache_bytes", c_uint64)]
 
@@ -166,7 +162,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "session_set_transfer": (c_int, [_handle, c_char_p]),
     "session_transfer": (c_char_p, [_handle]),
     "session_start": (c_int, [_handle, c_uint32, POINTER(Parameter), c_size_t]),
-    "session_push_rows": (c_int, [_handle, POINTER(c_int64), c_size_t]),
+    "session_push_rows": (c_int, [_handle, POINTER(c_int64), c_size_t]), "session_wants_rows": (c_int64, [_handle, POINTER(c_uint32)]),
     "session_cancel": (None, [_handle]),
     "session_state": (c_char_p, [_handle]),
     "session_state_before": (c_char_p, [_handle]),

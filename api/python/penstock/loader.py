@@ -271,7 +271,7 @@ class Loader(_c.OfThisProcess):
             column_count=len(columns), allowed_folders=self._allowed, allowed_folder_count=len(self._allowed),
             tables=tables, table_count=len(tables), **self._options)
         if self._asked is not None:
-            options.next_rows, options.ask_again = self._asked.callback, True
+            options.order, options.ask_again = _c.ORDER_CALLER, True
         self._process = os.getpid()
         status = _c.library.session_open(self.program._handle, byref(options), byref(self._session))
         if status != _c.OK:
@@ -430,13 +430,12 @@ class Loader(_c.OfThisProcess):
                     if self._unsure and epoch is not None and self._met_end():
                         status = _c.END_OF_EPOCH
                     else:
+                        if self._asked is not None:
+                            self._give_rows(self._asked, session)
                         self._due = due
                         status = _c.library.session_next_within(session, _LOOK_NS, byref(due))
                         if status != _c.TIMEOUT:
                             self._taken = True
-                        if self._asked is not None and self._asked.is_interrupted():
-                            self._taken = True
-                            self._asked.reraise()
                     if status == _c.OK:
                         break
                     if status == _c.END_OF_EPOCH:
@@ -461,6 +460,13 @@ class Loader(_c.OfThisProcess):
             return batch
         except BaseException:
             self._take_back(due, epoch)
+            raise
+
+    def _give_rows(self, asked: Asked, session: Any) -> None:
+        try:
+            asked.give(session, self._info["batch_size"])
+        except BaseException:
+            self._taken = True # it is in the place of a batch
             raise
 
     def _take_back(self, due: BatchHandle, epoch: _Epoch | None) -> None:
