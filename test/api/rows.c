@@ -418,7 +418,6 @@ static void test_orders(void) {
     }
     EXPECT(pst_session_push_rows(session, rows[i], 4) == PST_OK);
   }
-  EXPECT(pst_session_wants_rows(session, &epoch) == -1);
   for (i = 0; i < 2; ++i) {
     EXPECT(pst_session_next(session, &batch) == PST_OK);
     check_given(batch);
