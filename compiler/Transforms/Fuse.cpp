@@ -211,8 +211,9 @@ void Outliner::outline(const FusionGroup &group, size_t number, FuseRemarks &rem
 namespace {
 
 /// Storing a view of what is stored anyway costs more than viewing that again, and so does storing
-/// a cheap map of it: a kernel that would read one of another kernel's, element by element, gets
-/// its own.
+/// a few cheap maps of it: a kernel that would read one of another kernel's, element by element, gets
+/// its own. Of a chain of maps each of which waits for a reduction of the one before, each kernel
+/// would compute all from the first on: what takes more than `mostReads` is stored.
 class Copies {
 public:
   Copies(ArrayRef<FusionGroup> groups, Guards &guards) : guards(guards) {
@@ -232,39 +233,55 @@ public:
   }
 
 private:
+  /// What becomes of an op: how many tensors of its rank are read, by it and by the copies that it
+  /// reads, to have its result again. More than `mostReads`: it is stored, and at hand as such.
+  struct Decision {
+    bool isAtHand = false;
+    unsigned reads = 0;
+    bool isCopied() const { return isAtHand && reads <= mostReads; }
+  };
+  static constexpr unsigned mostReads = 4;
+
   /// Returns whether no kernel makes it, or those that read it can.
-  bool isAtHand(Value value) {
+  Decision decisionOf(Value value) {
     Operation *producer = value.getDefiningOp();
-    return !groupOf.contains(producer) || isCopied(producer);
+    if (!groupOf.contains(producer))
+      return {true, 0};
+    const Decision decision = decide(producer);
+    return decision.reads > mostReads ? Decision{true, 0} : decision;
   }
-  bool isCopied(Operation *op) {
-    if (auto known = copied.find(op); known != copied.end())
+  bool isCopied(Operation *op) { return decide(op).isCopied(); }
+  Decision decide(Operation *op) {
+    if (auto known = decided.find(op); known != decided.end())
       return known->second;
-    return copied[op] = decide(op);
+    const Decision decision = decideAnew(op);
+    return decided[op] = decision;
   }
-  bool decide(Operation *op) {
+  Decision decideAnew(Operation *op) {
     if (auto view = llvm::dyn_cast<ViewOp>(op))
-      return isAtHand(view.getInput());
+      return decisionOf(view.getInput());
     if (groupOf.lookup(op)->weights || !isCheap(op))
-      return false;
+      return {};
     // Operands of lower rank, which are repeated, are small: they may be stored.
-    bool any = false;
+    Decision decision;
     for (Value operand : op->getOperands())
       if (auto type = llvm::dyn_cast<NamedTensorType>(operand.getType());
           type &&
           type.getRank() == llvm::cast<NamedTensorType>(op->getResult(0).getType()).getRank()) {
-        if (!isAtHand(operand))
-          return false;
-        any = true;
+        const Decision read = decisionOf(operand);
+        if (!read.isAtHand)
+          return {};
+        decision.isAtHand = true;
+        decision.reads += read.reads + 1;
       }
-    return any;
+    return decision;
   }
   bool copy(Operation *op);
 
   Guards &guards;
   SmallVector<Operation *> ops;
   DenseMap<Operation *, const FusionGroup *> groupOf;
-  DenseMap<Operation *, bool> copied;
+  DenseMap<Operation *, Decision> decided;
 };
 } // namespace
 

@@ -294,12 +294,20 @@ def with_own_views(nodes, outputs, members, is_direct, without):
     weights = set() if "weights" in without else host_tables(nodes)
     known = {}
 
-    def copied(node):
+    def reads_of(node):
+        """How many reads having its result again takes; None: it is not at hand."""
         if node not in known:
             same = [read[0] for read in node.reads if node.view or read[0].rank == node.rank]
-            known[node] = bool((node.view or (node.cheap and node not in weights and "own maps" not in without)) and same
-                               and all(not source.is_kernel() or copied(source) for source in same))
+            known[node] = None
+            if same and (node.view or (node.cheap and node not in weights and "own maps" not in without)):
+                each = [reads_of(source) if source.is_kernel() else 0 for source in same]
+                if None not in each:
+                    known[node] = sum(0 if reads > 4 and "four reads" not in without else reads for reads in each) + (0 if node.view else len(same))
         return known[node]
+
+    def copied(node):
+        reads = reads_of(node)
+        return reads is not None and (reads <= 4 or "four reads" in without)
 
     for own in [node for node in reversed(nodes) if copied(node)]:
         readers = {}
@@ -314,7 +322,7 @@ def with_own_views(nodes, outputs, members, is_direct, without):
             mine.reads = list(own.reads)
             nodes.insert(nodes.index(own) + 1, mine)
             members[mine] = members[uses[0][0]]
-            known[mine] = True
+            known[mine] = known[own]
             for user, _ in uses:
                 user.reads = [(mine, *read[1:]) if read[0] is own else read for read in user.reads]
             any_copy = True
@@ -526,6 +534,14 @@ class Draft:
         self.reduce(in_batch, self.pool[-1])
         self.map(in_batch, [view, self.pool[-1]])
 
+    def links(self, in_batch):
+        """A chain of which each link waits for a reduction of the one before."""
+        value = self.pick(self.line)
+        for _ in range(self.rng.randint(3, 9)):
+            self.reduce(in_batch, value)
+            self.map(in_batch, [value, self.pool[-1]])
+            value = self.pool[-1]
+
     def map(self, in_batch, sources=None):
         flat = [value for value in self.pool if value[2] in (self.line, self.number)]
         sources = sources or [flat[-1] if self.rng.random() < self.recent else self.rng.choice(flat)
@@ -733,7 +749,7 @@ class Draft:
             self.add(Node("runtime", differs=True), [f'%x{k} = pipe.field %row "x{k}" : {self.line}'],
                      [(f"%x{k}", self.line)], False)
         steps = [self.simple] * 6 + [self.map] * 5 + [self.reduce] * 2 + [self.choose] * 3 + [self.codec] * 2 + [
-            self.diamond, self.around_barrier, self.place, self.small_table, self.constant, self.resample, self.repeat,
+            self.diamond, self.around_barrier, self.links, self.place, self.small_table, self.constant, self.resample, self.repeat,
             self.join]
         for _ in range(self.rng.randint(1, 12)):
             self.rng.choice(steps)(False)
@@ -820,7 +836,7 @@ class FusionRule(unittest.TestCase):
 
     def test_every_rule_decides_some_dag(self):
         for rule in ["weights", "computed places", "barriers", "guards", "one gather", "waiting",
-                     "own views", "own maps", "codecs", "eight resamples", "sixteen windows", "eight inputs", "once", "ways", "rows", "reductions beside",
+                     "own views", "own maps", "four reads", "codecs", "eight resamples", "sixteen windows", "eight inputs", "once", "ways", "rows", "reductions beside",
                      "rows beside", "eight reductions"]:
             with self.subTest(rule=rule):
                 changed = [draft.seed for draft in self.drafts
