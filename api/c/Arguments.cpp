@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/c/Arguments.h"
 #include "runtime/core/Path.h"
+#include "runtime/sources/Source.h"
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -121,6 +122,10 @@ static Status checkColumns(const pst_memory_column *columns, size_t count) {
       return wrong("column `" + std::string(column.name) + "` in memory is given twice");
     if (column.rank < 0 || (column.rank > 0 && !column.extents))
       return wrong("column `" + std::string(column.name) + "` in memory has no extents");
+    if (column.rank > runtime::TensorView::maxRank + 1)
+      return wrong("column `" + std::string(column.name) + "` in memory has " +
+                   std::to_string(column.rank) + " axes, the limit is " +
+                   std::to_string(runtime::TensorView::maxRank + 1) + " with that of the rows");
   }
   return {};
 }

@@ -17,7 +17,8 @@ const int64_t *pst_batch_positions(const pst_batch *batch) {
 }
 const int64_t *pst_batch_rows(const pst_batch *batch) { return (*batch->batch)->rows().data(); }
 uint64_t pst_batch_content_hash(const pst_batch *batch, int64_t slot) {
-  return (*batch->batch)->contentHash(slot);
+  const auto &block = *batch->batch;
+  return slot < 0 || slot >= pst_batch_count(batch) ? 0 : block->contentHash(slot);
 }
 int64_t pst_batch_waited_ns(const pst_batch *batch) { return (*batch->batch)->waitedNs(); }
 pst_status pst_batch_host_data(const pst_batch *batch, size_t index, const void **out_data) {

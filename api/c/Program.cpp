@@ -15,6 +15,7 @@
 #include "runtime/core/Image.h"
 #include "runtime/device/cuda/CudaDevice.h"
 #include <cstring>
+#include <filesystem>
 #include <sstream>
 
 using namespace penstock;
@@ -230,6 +231,10 @@ static pst_status compileBundle(pst_program &program, const char *text, size_t l
     targets = portable;
     target_count = std::size(portable);
   }
+  std::error_code other;
+  if (file_name && std::filesystem::equivalent(path, file_name, other))
+    return failWith(program, std::string("the bundle would take the place of the text: ") + path +
+                                 " is both");
   Bundle bundle;
   auto settle = [&](Compiled &compiled) {
     for (Parameter &parameter : compiled.parameters) {

@@ -936,7 +936,7 @@ PST_API int64_t pst_batch_waited_ns(const pst_batch *batch);
  * Since 0.2. */
 PST_API pst_status pst_batch_host_data(const pst_batch *batch, size_t index, const void **out_data);
 /* Returns a 64-bit hash of the bytes of one sample's outputs; `slot` < pst_batch_count(). 0 if
- * the copy from a GPU failed. */
+ * there is no such sample, or the copy from a GPU failed. */
 PST_API uint64_t pst_batch_content_hash(const pst_batch *batch, int64_t slot);
 /* Gives the batch back; NULL is allowed. The session may be closed before. Its memory is used
  * again once the tensors that were made of it are deleted, too. Outputs on a GPU are complete when

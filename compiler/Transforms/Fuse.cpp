@@ -211,9 +211,9 @@ void Outliner::outline(const FusionGroup &group, size_t number, FuseRemarks &rem
 namespace {
 
 /// Storing a view of what is stored anyway costs more than viewing that again, and so does storing
-/// a few cheap maps of it: a kernel that would read one of another kernel's, element by element, gets
-/// its own. Of a chain of maps each of which waits for a reduction of the one before, each kernel
-/// would compute all from the first on: what takes more than `mostReads` is stored.
+/// a few cheap maps of it: a kernel that would read one of another kernel's, element by element,
+/// gets its own. Of a chain of maps each of which waits for a reduction of the one before, each
+/// kernel would compute all from the first on: what takes more than `mostReads` is stored.
 class Copies {
 public:
   Copies(ArrayRef<FusionGroup> groups, Guards &guards) : guards(guards) {

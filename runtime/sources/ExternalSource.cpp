@@ -182,12 +182,12 @@ Status ExternalRow::setBytes(size_t column, std::span<const uint8_t> value) {
   if (!(*table)[column].isBlob())
     return wrong(column, "bytes");
   Field &field = fields[column];
-  if (int64_t(value.size()) <= mostBytes && !field.bytes.resize(value.size()))
-    return noMemory("for " + std::to_string(value.size()) + " bytes");
-  if (int64_t(value.size()) > mostBytes)
+  if (value.size() > uint64_t(mostBytes))
     return Error{Code::Limit, "column `" + (*table)[column].name + "` has " +
                                   std::to_string(value.size()) + " bytes, the limit is " +
                                   std::to_string(mostBytes)};
+  if (!field.bytes.resize(value.size()))
+    return noMemory("for " + std::to_string(value.size()) + " bytes");
   if (!value.empty())
     std::memcpy(field.bytes.data(), value.data(), value.size());
   field.kind = Kind::Bytes;

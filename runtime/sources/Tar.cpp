@@ -12,6 +12,8 @@ namespace penstock::runtime {
 namespace {
 
 constexpr uint64_t mostExtended = 1 << 20; // of an extended header
+/// Files are filled up to a multiple of these.
+constexpr uint64_t blocksOfRecord = 20;
 
 std::string_view textUntilZero(std::string_view field) {
   return field.substr(0, std::min(field.find('\0'), field.size()));
@@ -159,6 +161,29 @@ Status TarReader::extended(const Header &header, uint64_t size) {
   return {};
 }
 
+/// Behind the first block of zeros, with which a file ends: two of them, or the end of the bytes.
+Status TarReader::checkEnd() {
+  for (uint64_t more = 1; more < blocksOfRecord; ++more) {
+    const uint64_t place = at + more * tarBlock;
+    if (place + tarBlock > fileSize)
+      return {};
+    auto bytes = read(place, tarBlock);
+    if (!bytes)
+      return bytes.error();
+    const Header header{std::string(bytes->begin(), bytes->end())};
+    if (header.bytes.size() < tarBlock || header.isEmpty())
+      continue;
+    if (more == 1)
+      return Error{Code::Corrupt, "damaged tar file: a lone block of zeros at byte " +
+                                      std::to_string(at) + ", and more behind it"};
+    if (header.isIntact())
+      return Error{Code::Unsupported, "another tar file begins at byte " + std::to_string(place) +
+                                          ", behind the end of the first; list them one by one, or "
+                                          "join them with `tar --concatenate`"};
+  }
+  return {};
+}
+
 Result<bool> TarReader::next(TarMember &member) {
   longName.clear();
   hasLongSize = false;
@@ -179,8 +204,11 @@ Result<bool> TarReader::next(TarMember &member) {
     if (header.bytes.size() < tarBlock)
       return Error{Code::Truncated, "truncated tar file: it ends after " +
                                         std::to_string(fileSize) + " bytes, inside a header"};
-    if (header.isEmpty())
+    if (header.isEmpty()) {
+      if (Status status = checkEnd(); !status)
+        return status.error();
       return false;
+    }
     const auto written = numberIn(header.field(124, 12));
     if (!header.isIntact() || !written)
       return Error{Code::Corrupt, "damaged tar file: the header at byte " + std::to_string(at) +

@@ -46,11 +46,13 @@ public:
   explicit TarReader(std::span<const uint8_t> bytes);
 
   /// Reads the next member. False behind the last one: two blocks of zeros, or the end of the file.
+  /// Unsupported where another tar file follows in the same record.
   Result<bool> next(TarMember &member);
 
 private:
   friend bool isHeaderOf(std::span<const uint8_t> block, std::string_view begin, uint64_t size);
   struct Header;
+  Status checkEnd();
   Status extended(const Header &header, uint64_t size);
   Result<std::string> contents(uint64_t offset, uint64_t size);
 

@@ -196,6 +196,7 @@ static void test_opening(void) {
                {0, 0, 77, 0, "`order` is 77, and not 0 to 1"},
                {0, 0, 0, 77, "`last` is 77, and not 0 to 3"}};
   static const char *const none[1] = {NULL}, *const empty[1] = {""};
+  static const pst_memory_column deep = {"value", PST_I64, 1000000, extents, values};
   static const pst_memory_column twice[] = {{"value", PST_I64, 1, extents, values},
                                             {"value", PST_I64, 1, extents, values}};
   static const pst_parameter good[1] = {{"values", "-"}};
@@ -231,6 +232,10 @@ static void test_opening(void) {
   wrong.columns = twice;
   wrong.column_count = 2;
   expect(opens(program, &wrong), "column `value` in memory is given twice");
+  wrong = options;
+  wrong.columns = &deep;
+  expect(opens(program, &wrong),
+         "column `value` in memory has 1000000 axes, the limit is 9 with that of the rows");
   wrong = options;
   wrong.allowed_folders = empty;
   wrong.allowed_folder_count = 1;

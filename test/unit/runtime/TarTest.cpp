@@ -133,6 +133,21 @@ TEST(Tar, DamageAndTruncation) {
             "damaged tar file: the extended header at byte 0");
 }
 
+TEST(Tar, RowsBehindAnEndAreNotLostInSilence) {
+  const std::string zeros(tarBlock, '\0'), one = member("a", "one");
+  EXPECT_EQ(list(one + zeros), "a=one");
+  EXPECT_EQ(list(one + end + std::string(20 * tarBlock, '\0')), "a=one");
+  EXPECT_EQ(list(one + end + std::string(3 * tarBlock, 'x')), "a=one"); // no tar file
+  EXPECT_EQ(list(one + zeros + member("b", "two") + end),
+            "damaged tar file: a lone block of zeros at byte 1024, and more behind it");
+  const std::string record = one + std::string(20 * tarBlock - one.size(), '\0');
+  for (const std::string &first : {one + end, record})
+    EXPECT_EQ(list(first + member("b", "two") + end),
+              "another tar file begins at byte " + std::to_string(first.size()) +
+                  ", behind the end of the first; list them one by one, or join them with `tar "
+                  "--concatenate`");
+}
+
 TEST(Tar, AnyBytesEnd) {
   const std::string whole = member("pax", record("path=long"), 'x') + member("a.x", "one") +
                             member("@", "name", 'L') + member("b.y", std::string(600, 'x')) + end;
