@@ -172,5 +172,21 @@ class Parameters(LanguageTest):
                 self.assertIn(said, done.stderr)
 
 
+class Terminals(LanguageTest):
+    def test_what_files_hold_is_no_command_to_a_terminal(self):
+        table = os.path.join(self.folder, "table.csv")
+        with open(table, "w") as file:
+            file.write("v,name\n\x1b[31mRED\x1b[2J,a\n")
+        text = self.write("""pipeline p(list: path) { for row in csv(list, v = i64) order sequential
+  batch 1 per rank last keep { output v: i64[n] = row.v } }""")
+        done = self.run_tool("run", text, "--set", f"list={table}", expect=1)
+        self.assertIn("`\\x1b[31mRED\\x1b[2J` is not a number", done.stderr)
+        self.assertNotIn("\x1b", done.stdout + done.stderr)
+        name = os.path.join(self.folder, "a\x1b[2J.csv")
+        done = self.run_tool("run", text, "--set", f"list={name}", expect=1)
+        self.assertIn("a\\x1b[2J.csv", done.stderr)
+        self.assertNotIn("\x1b", done.stdout + done.stderr)
+
+
 if __name__ == "__main__":
     main()

@@ -5,6 +5,7 @@
 #include "tools/penstock/Commands.h"
 #include "tools/penstock/Progress.h"
 #include "tools/penstock/Session.h"
+#include "tools/penstock/Streams.h"
 #include <ctime>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -49,7 +50,7 @@ static Measured measure(const BenchState &state, pst_session *session) {
     if (status == PST_END_OF_EPOCH)
       continue;
     if (status != PST_OK) {
-      std::fprintf(stderr, "penstock: error: %s\n", pst_session_error(session));
+      std::fprintf(stderr, "penstock: error: %s\n", printable(pst_session_error(session)).c_str());
       return result;
     }
     if (++batches <= state.warmup)

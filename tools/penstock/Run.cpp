@@ -6,6 +6,7 @@
 #include "tools/penstock/Files.h"
 #include "tools/penstock/Progress.h"
 #include "tools/penstock/Session.h"
+#include "tools/penstock/Streams.h"
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -52,7 +53,8 @@ static void printBadSamples(pst_session *session) {
   for (size_t i = 0; i < std::min(count, shown); ++i)
     std::fprintf(stderr, "bad %s: epoch %u, position %lld: %s: %s\n",
                  isSubstitute[i] ? "substitute" : "sample", bad[i].epoch,
-                 static_cast<long long>(bad[i].position), bad[i].name, bad[i].reason);
+                 static_cast<long long>(bad[i].position), printable(bad[i].name).c_str(),
+                 printable(bad[i].reason).c_str());
   if (count > shown)
     std::fprintf(stderr, "... and %zu more (all of them with --json)\n", count - shown);
   if (count == 0)
@@ -167,7 +169,8 @@ static bool restoreState(pst_session *session, const std::string &path) {
   const std::string state = text->substr(0, text->find('\n'));
   if (pst_session_restore(session, state.c_str()) == PST_OK)
     return true;
-  std::fprintf(stderr, "penstock: error: %s: %s\n", path.c_str(), pst_session_error(session));
+  std::fprintf(stderr, "penstock: error: %s: %s\n", path.c_str(),
+               printable(pst_session_error(session)).c_str());
   return false;
 }
 
@@ -247,7 +250,7 @@ static int runAll(const RunState &state, const pst_program *program, pst_session
   else
     printBadSamples(session);
   if (status == PST_ERROR) {
-    std::fprintf(stderr, "penstock: error: %s\n", pst_session_error(session));
+    std::fprintf(stderr, "penstock: error: %s\n", printable(pst_session_error(session)).c_str());
     return exitError;
   }
   if (!state.profile.empty() && !writeProfile(state.profile, program, session))

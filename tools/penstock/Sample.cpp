@@ -7,6 +7,7 @@
 #include "tools/penstock/Files.h"
 #include "tools/penstock/Picture.h"
 #include "tools/penstock/Session.h"
+#include "tools/penstock/Streams.h"
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -63,15 +64,17 @@ static int run(const SampleState &state) {
       pst_session_sample(session.get(), state.run.epoch, state.position, &sample);
   const SamplePtr owner(sample);
   if (status != PST_OK) {
-    std::fprintf(stderr, "penstock: error: %s\n", pst_session_error(session.get()));
+    std::fprintf(stderr, "penstock: error: %s\n",
+                 printable(pst_session_error(session.get())).c_str());
     return exitError;
   }
   std::printf("epoch %u, position %lld: row %lld, %s\n", state.run.epoch,
               static_cast<long long>(state.position),
-              static_cast<long long>(pst_sample_row(sample)), pst_sample_name(sample));
+              static_cast<long long>(pst_sample_row(sample)),
+              printable(pst_sample_name(sample)).c_str());
   if (*pst_sample_bad_reason(sample))
     std::printf("a substitute; the row of this position is bad: %s\n",
-                pst_sample_bad_reason(sample));
+                printable(pst_sample_bad_reason(sample)).c_str());
   for (size_t i = 0; i < pst_sample_draw_count(sample); ++i)
     std::printf("  draw %s = %s\n", pst_sample_draw(sample, i)->path,
                 drawnValue(*pst_sample_draw(sample, i), 9).c_str());

@@ -3,6 +3,7 @@
 // Sessions, as the commands need them.
 
 #include "tools/penstock/Session.h"
+#include "tools/penstock/Streams.h"
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -94,7 +95,7 @@ SessionPtr penstock::cli::openSession(const ProgramPtr &program, const RunOption
     std::fprintf(stderr, "penstock: warning: %s\n", line.c_str());
   if (status == PST_OK)
     return session;
-  std::fprintf(stderr, "penstock: error: %s\n", pst_session_error(raw));
+  std::fprintf(stderr, "penstock: error: %s\n", printable(pst_session_error(raw)).c_str());
   hintAtMissing(program.get(), pst_session_error(raw));
   return nullptr;
 }

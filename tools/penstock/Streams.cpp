@@ -14,6 +14,18 @@
 
 using namespace penstock::cli;
 
+std::string penstock::cli::printable(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    const bool isCommand = ((c >= 0 && c < ' ') || c == 0x7f) && c != '\n' && c != '\t';
+    char code[8] = {c, '\0'};
+    if (isCommand)
+      std::snprintf(code, sizeof code, "\\x%02x", unsigned(c));
+    result += code;
+  }
+  return result;
+}
+
 void penstock::cli::holdStandardStreams() {
   for (int stream = 0; stream < 3; ++stream)
     if (fcntl(stream, F_GETFD) < 0)

@@ -8,6 +8,7 @@
 #include "tools/penstock/Files.h"
 #include "tools/penstock/Plots.h"
 #include "tools/penstock/Session.h"
+#include "tools/penstock/Streams.h"
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
@@ -68,7 +69,8 @@ static int run(const ViewState &state) {
     if (status != PST_OK) {
       if (i > 0)
         break; // the epoch ends here
-      std::fprintf(stderr, "penstock: error: %s\n", pst_session_error(session.get()));
+      std::fprintf(stderr, "penstock: error: %s\n",
+                   printable(pst_session_error(session.get())).c_str());
       return exitError;
     }
     if (const std::optional<Picture> picture = pictureOf(raw))
