@@ -180,7 +180,7 @@ class Terminals(LanguageTest):
         text = self.write("""pipeline p(list: path) { for row in csv(list, v = i64) order sequential
   batch 1 per rank last keep { output v: i64[n] = row.v } }""")
         done = self.run_tool("run", text, "--set", f"list={table}", expect=1)
-        self.assertIn("`\\x1b[31mRED\\x1b[2J` is not a number", done.stderr)
+        self.assertIn("`\\x1b[31mRED\\x1b[2J` is not a whole number", done.stderr)
         self.assertNotIn("\x1b", done.stdout + done.stderr)
         name = os.path.join(self.folder, "a\x1b[2J.csv")
         done = self.run_tool("run", text, "--set", f"list={name}", expect=1)
