@@ -73,6 +73,27 @@ class Npy(ArrayTest):
         numpy.testing.assert_array_equal(found["y"][:3], truths)
         self.assertEqual(found["facts"].tolist(), [2, 3, 7, 1, 1])
 
+    def test_damaged_headers_that_numpy_refuses(self):
+        rng, whole = numpy.random.default_rng(4), npy(numpy.arange(24, dtype="f4").reshape(4, 6))
+        end = whole.index(b"}")
+        damaged = []
+        for _ in range(99):
+            header = bytearray(whole)
+            header[rng.integers(10, end + 2)] = rng.choice(list(b" '(),:{}[]0369LTruesFalx"))
+            damaged.append(bytes(header))
+        for old, new in ((b"False,", b"False9"), (b"(4, 6)", b"(4,06)"), (b"(4, 6), }", b"(4, 6),'a':3}"[:9]), (b"'<f4', ", b"'<f4')  "), (b"(4, 6)", b"((4,6)"),
+                         (b"(4, 6)", b"(24)  "), (b"False", b"0    ")):
+            damaged.append(whole.replace(old, new))
+        said = self.said_of([whole, *damaged], "decode(f32[k, f], header = npy)", "k, f")
+        accepted = 0
+        for row, contents in enumerate(damaged, 1):
+            if row not in said:
+                accepted += 1
+                found = numpy.load(io.BytesIO(contents))
+                self.assertEqual((found.ndim, found.dtype), (2, "f4"), contents[10:end + 1])
+        self.assertGreater(accepted, 2)
+        self.assertLess(accepted, 60)
+
     def test_boxes_of_large_files(self):
         """What is read in parts, from a file and from a tar file."""
         rng = numpy.random.default_rng(3)

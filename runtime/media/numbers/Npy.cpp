@@ -2,7 +2,7 @@
 #include "runtime/media/numbers/Npy.h"
 
 #include <algorithm>
-#include <optional>
+#include <charconv>
 #include <string_view>
 
 namespace penstock::runtime {
@@ -26,36 +26,86 @@ std::string_view behindBlanks(std::string_view text) {
   return text.substr(std::min(text.size(), text.find_first_not_of(" \t\n")));
 }
 
-/// The dictionary of a header, `{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }`.
+/// The dictionary of a header, `{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }`, as
+/// Python's literals: each value as it is written.
 class Dictionary {
 public:
-  explicit Dictionary(std::string_view text) : text(text) {}
-
-  /// Returns the text behind `'key':`, blanks left out.
-  std::optional<std::string_view> after(std::string_view key) const {
-    for (const char quote : {'\'', '"'}) {
-      const std::string wanted = quote + std::string(key) + quote;
-      const size_t found = text.find(wanted);
-      if (found == std::string_view::npos || found == 0 ||
-          std::string_view("{, \t\n").find(text[found - 1]) == std::string_view::npos)
-        continue;
-      std::string_view rest = behindBlanks(text.substr(found + wanted.size()));
-      if (!rest.starts_with(':'))
-        continue;
-      return behindBlanks(rest.substr(1));
+  static Result<Dictionary> read(std::string_view text) {
+    Dictionary result;
+    text.remove_prefix(1); // the brace
+    for (text = behindBlanks(text); text != "}"; text = behindBlanks(text)) {
+      const std::string_view key = takeValue(text);
+      text = behindBlanks(text);
+      if (key.empty() || !isQuote(key[0]) || !text.starts_with(':'))
+        return corrupt("its header is no dictionary");
+      text = behindBlanks(text.substr(1));
+      const std::string_view value = takeValue(text);
+      text = behindBlanks(text);
+      if (value.empty() || !(text.starts_with(',') || text == "}"))
+        return corrupt("its header is no dictionary");
+      text.remove_prefix(text != "}");
+      const auto known = std::find(std::begin(keys), std::end(keys), key.substr(1, key.size() - 2));
+      if (known == std::end(keys))
+        return corrupt("its header says more than a type, an order and a shape");
+      std::string_view &mine = result.values[size_t(known - std::begin(keys))];
+      if (!mine.empty())
+        return corrupt("its header says something twice");
+      mine = value;
     }
-    return std::nullopt;
+    for (std::string_view value : result.values)
+      if (value.empty())
+        return corrupt("its header lacks a type, an order or a shape");
+    return result;
   }
 
-  /// Returns whether a key stands there more than once.
-  bool isTwice(std::string_view key) const {
-    const size_t first = text.find(key);
-    return first != std::string_view::npos &&
-           text.find(key, first + key.size()) != std::string_view::npos;
-  }
+  std::string_view type() const { return values[0]; }
+  std::string_view order() const { return values[1]; }
+  std::string_view shape() const { return values[2]; }
 
 private:
-  std::string_view text;
+  static constexpr std::string_view keys[] = {"descr", "fortran_order", "shape"};
+
+  static bool isQuote(char c) { return c == '\'' || c == '"'; }
+  /// Takes a text in quotes, what stands in brackets, or a word; nothing where it has no end.
+  static std::string_view takeValue(std::string_view &text) {
+    size_t end = 0, depth = 0;
+    char quote = 0;
+    for (; end < text.size(); ++end) {
+      const char c = text[end];
+      const bool isWord =
+          (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+      if (quote) {
+        if (c != quote)
+          continue;
+        quote = 0;
+      } else if (isQuote(c)) {
+        if (depth == 0 && end > 0)
+          break;
+        quote = c;
+        continue;
+      } else if (c == '(' || c == '[') {
+        if (depth == 0 && end > 0)
+          break;
+        ++depth;
+        continue;
+      } else if ((c == ')' || c == ']') && depth > 0) {
+        --depth;
+      } else if (depth > 0 || isWord) {
+        continue;
+      } else {
+        break;
+      }
+      if (depth == 0) {
+        ++end;
+        break;
+      }
+    }
+    const std::string_view value = quote || depth ? std::string_view() : text.substr(0, end);
+    text.remove_prefix(value.size());
+    return value;
+  }
+
+  std::string_view values[std::size(keys)];
 };
 
 struct Element {
@@ -67,7 +117,7 @@ Result<Element> elementOf(std::string_view written) {
   const char quote = written.empty() ? '\0' : written[0];
   if (quote != '\'' && quote != '"')
     return Error{Code::Unsupported, ".npy file of records is not read"};
-  const std::string name(written.substr(1, std::min<size_t>(written.find(quote, 1), 20) - 1));
+  const std::string name(written.substr(1, std::min<size_t>(written.size() - 2, 19)));
   struct Known {
     std::string_view name;
     DType type;
@@ -87,37 +137,29 @@ Result<Element> elementOf(std::string_view written) {
   return Error{Code::Unsupported, ".npy file of `" + name + "` is not read"};
 }
 
+/// A tuple: `()`, `(3,)`, `(3, 4)` or `(3, 4,)`.
 Result<std::vector<int64_t>> shapeOf(std::string_view written) {
+  const Error unreadable = corrupt("its shape cannot be read");
+  if (!written.starts_with('(') || !written.ends_with(')'))
+    return unreadable;
   std::vector<int64_t> shape;
-  if (!written.starts_with('('))
-    return corrupt("its shape cannot be read");
-  size_t at = 1;
-  auto skip = [&] {
-    while (at < written.size() &&
-           std::string_view(" \t\n").find(written[at]) != std::string_view::npos)
-      ++at;
-  };
-  for (;;) {
-    skip();
-    if (at < written.size() && written[at] == ')')
-      return shape;
+  bool hasComma = true;
+  for (std::string_view rest = behindBlanks(written.substr(1)); rest != ")";) {
     int64_t extent = 0;
-    const size_t begin = at;
-    for (; at < written.size() && written[at] >= '0' && written[at] <= '9'; ++at)
-      if (__builtin_mul_overflow(extent, 10, &extent) ||
-          __builtin_add_overflow(extent, written[at] - '0', &extent))
-        return corrupt("its shape cannot be read");
-    if (at == begin)
-      return corrupt("its shape cannot be read");
+    const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), extent);
+    const size_t digits = size_t(end - rest.data());
+    if (error != std::errc() || !hasComma || rest[0] == '-' || (rest[0] == '0' && digits > 1))
+      return unreadable;
+    rest.remove_prefix(digits);
+    rest.remove_prefix(rest.starts_with('L')); // as Python 2 wrote them
+    rest = behindBlanks(rest);
+    hasComma = rest.starts_with(',');
+    rest = behindBlanks(rest.substr(hasComma));
     shape.push_back(extent);
-    if (at < written.size() && written[at] == 'L') // as Python 2 wrote them
-      ++at;
-    skip();
-    if (at < written.size() && written[at] == ',')
-      ++at;
-    else if (at == written.size() || written[at] != ')')
-      return corrupt("its shape cannot be read");
   }
+  if (shape.size() == 1 && !hasComma)
+    return unreadable; // a number in brackets
+  return shape;
 }
 
 } // namespace
@@ -160,30 +202,25 @@ Result<NpyHeader> readNpyHeader(MediaBytes &file) {
                                        : std::string_view(text).substr(first, last - first + 1);
   if (!written.starts_with('{') || !written.ends_with('}'))
     return corrupt("its header is no dictionary");
-  const Dictionary dictionary(written);
-  for (const char *key : {"descr", "fortran_order", "shape"})
-    if (dictionary.isTwice(key))
-      return corrupt("its header says something twice");
-  const auto type = dictionary.after("descr"), order = dictionary.after("fortran_order"),
-             shape = dictionary.after("shape");
-  if (!type || !order || !shape)
-    return corrupt("its header lacks a type, an order or a shape");
+  const auto dictionary = Dictionary::read(written);
+  if (!dictionary)
+    return dictionary.error();
 
   NpyHeader header;
   header.data = begin + length;
-  auto element = elementOf(*type);
+  auto element = elementOf(dictionary->type());
   if (!element)
     return element.error();
   header.type = element->type;
   header.isBigEndian = element->isBigEndian;
-  auto extents = shapeOf(*shape);
+  auto extents = shapeOf(dictionary->shape());
   if (!extents)
     return extents.error();
   header.shape = std::move(*extents);
   if (header.shape.empty())
     return Error{Code::Unsupported, ".npy file of a single value is not read"};
-  const bool isTrue = order->starts_with("True");
-  if (!isTrue && !order->starts_with("False"))
+  const bool isTrue = dictionary->order() == "True";
+  if (!isTrue && dictionary->order() != "False")
     return corrupt("its order is neither `True` nor `False`");
   header.isFirstFastest = isTrue && header.shape.size() > 1;
   int64_t size = sizeOf(header.type);
