@@ -199,6 +199,12 @@ static bool opensItem(size_t token) {
 bool Speaker::missingComma() {
   if (!afterExpression() || !opensItem(type(at)))
     return false;
+  // `draw normal per h`
+  if (is(Lexer::PER) && next(Lexer::ID)) {
+    say("the axes of `per` stand in brackets")
+        .hint(quote("per [" + std::string(tokens.text(at + 1)) + "]"));
+    return true;
+  }
   size_t open = at, depth = 0;
   while (open-- > 0) {
     if (isCloser(type(open)))
