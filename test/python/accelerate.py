@@ -508,6 +508,110 @@ class Declined(unittest.TestCase):
         self.assertEqual((count, ours), (10, []))
 
 
+def blue(*arguments, **options):
+    return Image.new("RGB", (40, 40), (0, 0, 255))
+
+
+class Opens(utils.Dataset):
+    """Photos of a folder, by leaves."""
+
+    def __init__(self, folder):
+        self.photos = datasets.ImageFolder(folder, EVEN)
+
+    def __len__(self):
+        return len(self.photos)
+
+    def __getitem__(self, index):
+        path, label = self.photos.samples[index]
+        with Image.open(path) as image:
+            return self.photos.transform(image.convert("RGB")), label
+
+
+#: What a script may put in the place of what is Pillow's and torchvision's.
+PATCHES = [(datasets.folder, "pil_loader", blue), (Image, "open", blue), (Image.Image, "convert", blue), (Image.Image, "resize", blue),
+           (T.functional, "to_tensor", lambda image: torch.zeros(3, 32, 32)), (T.functional, "normalize", lambda x, *_, **__: x * 0 + 7),
+           (T.functional, "resize", lambda image, *_, **__: image.resize((40, 40), 0)), (T.Compose, "__call__", lambda self, image: torch.ones(3, 4, 4)),
+           (T.ToTensor, "__call__", lambda self, image: torch.zeros(3, 32, 32)), (T.Normalize, "forward", lambda self, x: x * 0 + 7),
+           (T.CenterCrop, "__call__", lambda self, image: image.crop((0, 0, 32, 32))), (T.functional.resize, "__defaults__", (Image.NEAREST, None, None)),
+           (datasets.DatasetFolder, "__getitem__", lambda self, index: (torch.ones(3, 4, 4), 1))]
+
+
+class Patched(unittest.TestCase):
+    """Where a script has replaced what pipelines do the same as, its loaders are left alone."""
+
+    def untouched(self, make, reason):
+        for workers in (0, 2):
+            loader = DataLoader(make(), 13, num_workers=workers)
+            wanted = list(loader)
+            with accelerated() as hook:
+                self.assertTrue(equal(list(loader), wanted), reason)
+            entry, = hook.report.entries.values()
+            self.assertRegex(entry.line(), "untouched: .*" + reason)
+
+    def test_functions_methods_and_their_defaults(self):
+        with tempfile.TemporaryDirectory() as folder:
+            make_photos(folder, 4)
+            for make in (lambda: datasets.ImageFolder(folder, EVEN), lambda: Opens(folder)):
+                for place, name, value in PATCHES:
+                    if place.__name__ in ("torchvision.datasets.folder", "DatasetFolder") and isinstance(make(), Opens):
+                        continue
+                    with self.subTest(place=place, name=name), mock.patch.object(place, name, value):
+                        self.untouched(make, rf"\.{place.__name__ if name == '__defaults__' else name} has been (replaced, by|changed)")
+                with accelerated() as hook: # all is as it was again
+                    list(DataLoader(make(), 13))
+                self.assertEqual([entry.reason for entry in hook.report.entries.values()], [""])
+
+    def test_settings(self):
+        with tempfile.TemporaryDirectory() as folder:
+            make_photos(folder, 4)
+            for make in (lambda: datasets.ImageFolder(folder, EVEN), lambda: Opens(folder)):
+                with mock.patch.object(Image, "MAX_IMAGE_PIXELS", 20000):
+                    self.untouched(make, "MAX_IMAGE_PIXELS is 20000, and pipelines read larger images")
+                with mock.patch.dict(Image.OPEN, JPEG=(blue, Image.OPEN["JPEG"][1])):
+                    self.untouched(make, "images of JPEG are opened by __main__")
+                with mock.patch.object(Image, "MAX_IMAGE_PIXELS", None), accelerated() as hook: # more than Pillow reads by itself
+                    list(DataLoader(make(), 13))
+                self.assertEqual([entry.reason for entry in hook.report.entries.values()], [""])
+
+    def test_what_a_worker_replaces(self):
+        def init(worker):
+            Image.Image.resize = lambda self, size, *_, **__: Image.new("RGB", tuple(size))
+        with tempfile.TemporaryDirectory() as folder:
+            make_photos(folder, 4)
+            loader = DataLoader(Opens(folder), 13, num_workers=1, worker_init_fn=init)
+            wanted = list(loader)
+            with accelerated():
+                self.assertTrue(equal(list(loader), wanted))
+
+    def test_before_the_first_loader(self):
+        """What was replaced then is not what leaves are made by later."""
+        text = """
+import sys, torch
+from PIL import Image
+from torchvision import datasets, transforms as T
+from torch.utils.data import DataLoader
+class Opens(torch.utils.data.Dataset):
+    transform = T.Compose([T.Resize(36), T.CenterCrop(32), T.ToTensor()])
+    def __len__(self): return 12
+    def __getitem__(self, index): return self.transform(Image.open(files[index % 12]).convert("RGB")), float(index)
+files = [path for path, _ in datasets.ImageFolder(sys.argv[1]).samples]
+kept = Image.Image.convert, T.functional.to_tensor
+Image.Image.convert, T.functional.to_tensor = (lambda self, mode: Image.new("RGB", (40, 40), (0, 0, 255))), (lambda image: torch.zeros(3, 32, 32))
+for epoch in range(2):
+    print([round(float(images.double().mean()), 6) for images, _ in DataLoader(Opens(), 4)])
+    Image.Image.convert, T.functional.to_tensor = kept
+"""
+        with tempfile.TemporaryDirectory() as folder, tempfile.NamedTemporaryFile("w", suffix=".py") as script:
+            make_photos(folder, 4)
+            script.write(text)
+            script.flush()
+            done = [subprocess.run([sys.executable, *words, script.name, folder], capture_output=True, text=True)
+                    for words in ([], ["-m", "penstock.accelerate", "--compare", "3"])]
+        self.assertEqual(done[0].stdout, done[1].stdout, done[1].stderr)
+        self.assertIn("convert has been replaced, by __main__.<lambda>", done[1].stderr)
+        self.assertRegex(done[1].stderr, "accelerated: 12 samples")
+
+
 class SetUp(unittest.TestCase):
     """What fails while loaders are set up leaves them as they were."""
 

@@ -9,6 +9,7 @@ from typing import Any
 from torch.utils.data import DataLoader
 
 from ..errors import PenstockError
+from ._guard import unlike
 from ._iterator import PipelineIterator
 from ._leaves import LeafIterator, LeafPlan, leaf_plan_of
 from ._plan import Plan, check, notes_of, plan_of
@@ -63,6 +64,8 @@ class Hook:
     def _plan(self, loader: DataLoader) -> Plan | LeafPlan:
         """The plan of the loader's batches. Raises Declined or PenstockError where the original iterator has to make them."""
         check(loader)
+        if different := unlike():
+            raise Declined(different)
         try:
             plan = self._known(loader, plan_of(loader))
             if not plan.idle:

@@ -25,7 +25,7 @@ from . import _compare, _functional, _lazy # noqa: F401: _functional adds to wha
 from ._plan import Work, as_value, askable, asked_ahead, capacity_of, compiles, notes_of, pipeline_of, work_of
 from ._fetch import batch_maker, fetched
 from ._files import File
-from ._guard import Guard, guard_of
+from ._guard import Guard, guard_of, unlike
 from ._record import Recorded, chain_of, columns_of, source_of
 from ._report import Entry
 from ._search import calls_functions, composes_in
@@ -84,7 +84,7 @@ class Traced:
         for (compose, _), rest in zip(composes, rests):
             guards.setdefault(id(compose), guard_of(compose, rest))
         self.__dict__.update(_dataset=dataset, _composes=composes, _rests=rests, _drawing=drawing, _images=images, _numbers=None, _seen={},
-                             _keys=set(), _guards=[guards[id(compose)] for compose, _ in composes])
+                             _unlike="", _keys=set(), _guards=[guards[id(compose)] for compose, _ in composes])
 
     @property
     def __class__(self) -> Any: # type: ignore[override]
@@ -119,8 +119,11 @@ class Traced:
         known = self.__dict__
         if known["_numbers"] is None:
             known["_numbers"] = {(id(compose), mode): number for number, (compose, mode) in enumerate(known["_composes"])}
+            known["_unlike"] = unlike() # worker_init_fn may have changed this
             if torch.utils.data.get_worker_info() is not None:
                 _lazy.patches.use() # until this process ends
+        if known["_unlike"]:
+            return get(known["_dataset"], wanted)
         with _lazy.traced(known["_numbers"], known["_drawing"], known["_guards"], known["_images"]):
             found = get(known["_dataset"], wanted)
         for leaf in leaves_in(found):

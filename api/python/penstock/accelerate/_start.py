@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib.abc
 import importlib.machinery
+import importlib.util
 import os
 import pathlib
 import sys
@@ -65,8 +66,20 @@ def _load_library() -> None:
         import penstock # noqa: F401
 
 
+def _watch_originals() -> None:
+    """Has `_originals` remember what is imported: without the package, as sitecustomize loads this."""
+    name = "penstock.accelerate._originals"
+    if name not in sys.modules:
+        spec = importlib.util.spec_from_file_location(name, pathlib.Path(__file__).resolve().with_name("_originals.py"))
+        assert spec is not None and spec.loader is not None
+        sys.modules[name] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(sys.modules[name])
+    sys.modules[name].watch() # type: ignore[attr-defined]
+
+
 def watch(compare: int) -> None:
     """Installs it in this process, now or when torch is imported."""
+    _watch_originals()
     if WAITED_FOR in sys.modules:
         _install(compare)
     else:
