@@ -569,6 +569,12 @@ class Patched(unittest.TestCase):
                     self.untouched(make, "MAX_IMAGE_PIXELS is 20000, and pipelines read larger images")
                 with mock.patch.dict(Image.OPEN, JPEG=(blue, Image.OPEN["JPEG"][1])):
                     self.untouched(make, "images of JPEG are opened by __main__")
+                for dtype in (torch.float64, torch.float16):
+                    torch.set_default_dtype(dtype)
+                    try:
+                        self.untouched(make, f"the default dtype is {dtype}, and pipelines make tensors of torch.float32")
+                    finally:
+                        torch.set_default_dtype(torch.float32)
                 with mock.patch.object(Image, "MAX_IMAGE_PIXELS", None), accelerated() as hook: # more than Pillow reads by itself
                     list(DataLoader(make(), 13))
                 self.assertEqual([entry.reason for entry in hook.report.entries.values()], [""])

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
+import torch
 from PIL import Image
 
 from ..torch._state import State
@@ -48,6 +49,8 @@ def unlike() -> str:
     """What of Pillow, torchvision and torch is not as pipelines have it, in words; "" where all is."""
     if changed := originals.changed():
         return changed
+    if torch.get_default_dtype() is not torch.float32:
+        return f"the default dtype is {torch.get_default_dtype()}, and pipelines make tensors of torch.float32"
     limit = Image.MAX_IMAGE_PIXELS
     if limit is not None and limit < MOST_PIXELS:
         return f"PIL.Image.MAX_IMAGE_PIXELS is {limit}, and pipelines read larger images"
