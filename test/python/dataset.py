@@ -173,6 +173,7 @@ pipeline sounds() {
                  "the caller gave nothing for column `data`, and gave `image`, `name`": lambda row: {"image": png(row), "label": row, "name": "x"},
                  "column `label` is i64, and the caller gave 9223372036854775808": lambda row: (png(row), 2 ** 63),
                  "column `label` is i64, and the caller gave the float 0.5": lambda row: (png(row), 0.5),
+                 "TypeError: a masked array, of which elements are missing; hint: `array.filled(value)`": lambda row: (png(row), numpy.ma.masked),
                  "not an image file": lambda row: (b"no image at all", row)}
         for reason, make in wrong.items():
             with load(Rows(lambda row: make(row) if row == 5 else (png(row), row))) as loader:
@@ -215,6 +216,24 @@ pipeline lists() with on_error = substitute(100%) {
                         at = numpy.asarray(batch["y"].offsets)[slot:slot + 2]
                         self.assertEqual(at[1] - at[0], len(y))
                 self.assertEqual(loader.bad_samples(), [])
+
+    def test_numbers_that_are_masked(self):
+        text = """pipe 1
+pipeline p() with on_error = substitute(100%) {
+  for row in external_source(x = f32, y = f32[k = 2, q = 1]) order sequential
+  batch 9 per rank last keep { output x: f32[n] = row.x  output y: f32[n, k, q] = row.y }
+}
+"""
+        some = numpy.ma.array([1.0, 2.0], numpy.float32, mask=[False, True])
+        rows = [(some[0], some[:1].reshape(1, 1).repeat(2, 0)), (some[1], [[1.0], [2.0]]), (1.0, some.reshape(2, 1)), (1.0, [[1.0], [some[1]]]), (1.0, [some[:1], some[1:]]),
+                (1.0, [some[:1], [2]])]
+        rows += [(1.0, [[1.0], [2.0]])] * 20
+        with penstock.load(text, dataset=penstock.from_dataset(rows, ("x", "y"))) as loader:
+            self.assertEqual(sum(len(batch.rows) for batch in loader), len(rows))
+            bad = loader.bad_samples()
+            self.assertEqual({sample.row for sample in bad}, {1, 2, 3, 4})
+            for sample in bad:
+                self.assertRegex(sample.reason, "^TypeError: a masked array, of which elements are missing; hint: `array.filled")
 
     def test_what_is_no_data_set(self):
         class Frame:

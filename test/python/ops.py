@@ -261,6 +261,13 @@ class Ops(unittest.TestCase):
             ops.resize(IMAGE, 8, filter="bicubic) |> flip(w")
         with self.assertRaises(penstock.CompileError):
             ops.resize(IMAGE, 8, filter="bicubicc")
+        masked = numpy.ma.array(IMAGE, mask=numpy.zeros(IMAGE.shape, bool))
+        self.assertEqual(ops.mean(masked, ["h", "w", "c"]), ops.mean(IMAGE, ["h", "w", "c"])) # nothing is missing
+        masked[:4] = numpy.ma.masked
+        for call in (lambda: ops.mean(masked, ["h", "w"]), lambda: ops.resize(x=masked, height=8), lambda: ops.brightness(IMAGE, numpy.ma.masked),
+                     lambda: ops.flip_boxes({"image": IMAGE, "boxes": masked}, "w")):
+            with self.assertRaisesRegex(TypeError, "a masked array, of which elements are missing; hint: "):
+                call()
 
 
 if __name__ == "__main__":

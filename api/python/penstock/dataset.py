@@ -355,6 +355,7 @@ def _set_pixels(row: int, column: bytes, value: Any) -> None:
 
 def _set_number(row: int, column: bytes, value: Any) -> None:
     if hasattr(value, "item"): # of NumPy's and PyTorch's
+        refuse_masked(value)
         value = value.item()
     if isinstance(value, int): # bool is one
         if -2**63 <= value < 2**63:
@@ -380,6 +381,7 @@ def _set_array(row: int, column: bytes, value: Any) -> None:
 def _set_list(row: int, column: bytes, value: Sequence[Any]) -> None:
     """Numbers that have no type of their own, and take that of the column."""
     import numpy
+    refuse_masked(value)
     try:
         values = numpy.array(value)
     except ValueError: # of several lengths
@@ -394,6 +396,18 @@ def _set_list(row: int, column: bytes, value: Sequence[Any]) -> None:
     values = numpy.ascontiguousarray(values, {"bool": numpy.bool_, "i64": numpy.int64, "f64": numpy.float64}[wide])
     number = next(number for number, name in DTYPES.items() if name == wide)
     _c.library.row_list(row, column, number, values.ndim, (ctypes.c_int64 * values.ndim)(*values.shape), values.ctypes.data)
+
+
+def refuse_masked(value: Any) -> None:
+    """TypeError for a masked array of NumPy's, or what has one in it, where elements are missing: NumPy has other numbers in their places."""
+    if isinstance(value, (list, tuple)):
+        if any(hasattr(kind, "filled") or issubclass(kind, (list, tuple)) for kind in set(map(type, value))):
+            for one in value:
+                refuse_masked(one)
+    elif hasattr(value, "filled"):
+        import numpy
+        if numpy.ma.is_masked(value):
+            raise TypeError("a masked array, of which elements are missing; hint: `array.filled(value)`")
 
 
 def _short(value: Any) -> str:
@@ -415,9 +429,8 @@ def array_of(value: Any) -> tuple[str, tuple[int, ...], tuple[int, ...], int, An
         size = value.element_size()
         return dtype, tuple(value.shape), tuple(s * size for s in value.stride()), value.data_ptr(), value
     import numpy
+    refuse_masked(value)
     original, value = value, numpy.asarray(value) # also where there is an `__array_interface__`: its data may be an object, or made anew for each look
-    if isinstance(original, numpy.ma.MaskedArray) and numpy.ma.is_masked(original):
-        raise TypeError("a masked array, of which elements are missing; hint: `array.filled(value)`")
     described = value.__array_interface__
     code = described["typestr"]
     if code[1] == "O":

@@ -25,6 +25,7 @@ from typing import Any, Callable, Iterator
 import numpy
 
 from . import _c
+from .dataset import refuse_masked
 from .errors import CompileError, PenstockError
 from .loader import Loader, _numbers_by_code
 from .program import Program
@@ -294,6 +295,8 @@ def _call(name: str, arguments: tuple[Any, ...], named: dict[str, Any], key: int
     signatures = [_Signature(entry["module"], text) for entry in _functions()[name] for text in entry["signatures"]]
     if key is not None:
         _c.integer("key", key, ctypes.c_int64)
+    for value in (*arguments, *named.values()):
+        refuse_masked([*value.values()] if isinstance(value, dict) else value)
     lists = any(isinstance(value, list) for value in (*arguments, *named.values()))
     failure: Exception = TypeError(f"{name} takes other arguments:\n" + "\n".join(s.text for s in signatures) +
                                    ("\nhint: a tensor is an array, numpy.array(list); a list is a constant" if lists else ""))
