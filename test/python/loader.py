@@ -156,6 +156,17 @@ class Loading(unittest.TestCase):
             with self.assertRaisesRegex(penstock.CompileError, "No such file"):
                 penstock.load(os.path.join(folder, "none.pstk"))
 
+    def test_a_bundle_replaces_nothing_that_is_read(self):
+        with tempfile.TemporaryDirectory() as folder:
+            source, link, machine = (os.path.join(folder, name) for name in ("numbers.pipe", "link.pstk", "machine.pstk"))
+            pathlib.Path(source).write_text(NUMBERS)
+            pathlib.Path(machine).write_text("{}")
+            os.symlink(source, link)
+            for given in ({"path": source}, {"path": os.path.join(folder, "numbers")}, {"path": link}, {"path": os.fsencode(link)}, {"path": machine, "machine": machine}):
+                with self.assertRaisesRegex(ValueError, "a bundle has a name that ends in .pstk|is a file that is read, .*; give the bundle another name"):
+                    penstock.compile_bundle(source, targets="x86-64-v2", **given)
+                self.assertEqual((pathlib.Path(source).read_text(), pathlib.Path(machine).read_text()), (NUMBERS, "{}"))
+
     def test_ranks_share_an_epoch(self):
         parts = []
         for rank in range(2):

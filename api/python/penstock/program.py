@@ -146,20 +146,30 @@ def compile_bundle(source: str | os.PathLike[str], path: str | os.PathLike[str],
     and `penstock-run` runs, also where no compiler is installed.
 
     source           a .pipe file, or its text
-    path             the bundle, by custom ``train.pstk``; it is replaced in one step
+    path             the bundle, whose name ends in .pstk; what has the name is replaced in one step, but no file that is read
     targets          the levels that it has code for
     values           the pipeline's parameters: static ones are compiled in, others become the bundle's defaults
     parameters       the same as a mapping
     pipeline, cache, without, gpu, transfer, machine   as of `load`
 
-    Raises CompileError, also where the file cannot be written, and OSError where the source cannot be read."""
+    Raises CompileError, also where the file cannot be written, OSError where the source cannot be read, and ValueError for a path that no bundle has."""
     text, file_name = read_source(source)
+    _check_bundle(path, file_name, machine)
     options = _options({**(parameters or {}), **values}, pipeline, cache, None, without, gpu=gpu, transfer=transfer,
                        machine=machine)
     names = _c.encode_texts(targets)
     program, handle = Program.__new__(Program), c_void_p()
     program._take(_c.library.compile_bundle(text, len(text), os.fsencode(file_name), byref(options), names, len(names),
                                             _c.encode(path), byref(handle)), handle)
+
+
+def _check_bundle(path: str | os.PathLike[str], *read: Any) -> None:
+    """ValueError for a path that `load` would take for a text, or that is one of the files that are read."""
+    if not os.fsdecode(path).endswith(".pstk"):
+        raise ValueError(f"a bundle has a name that ends in .pstk, and this is {os.fsdecode(path)!r}")
+    for one in read:
+        if isinstance(one, (str, os.PathLike)) and os.path.isfile(one) and os.path.isfile(path) and os.path.samefile(one, path):
+            raise ValueError(f"{os.fsdecode(path)!r} is a file that is read, {os.fspath(one)!r}; give the bundle another name")
 
 
 def is_bundle(source: str | os.PathLike[str]) -> bool:
