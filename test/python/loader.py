@@ -611,6 +611,19 @@ class Memory(unittest.TestCase):
             loader.set_epoch(0)
             self.assertTrue((numpy.asarray(next(iter(loader))["table"]) == kept).all())
 
+    def test_nothing_of_pythons_runs_when_a_batch_is_released(self):
+        """What a handler of a signal raises in a `__del__` would be ignored."""
+        with numbers(threads=1) as loader:
+            address = numpy.asarray(next(iter(loader))["table"]).ctypes.data
+            held = [next(iter(loader)), loader.sample(0)]
+            while held:
+                kept, ran = held.pop(), []
+                sys.setprofile(lambda frame, event, argument: ran.append(frame.f_code.co_name) if event == "call" else None)
+                del kept
+                sys.setprofile(None)
+                self.assertEqual(ran, [])
+            self.assertIn(address, [numpy.asarray(batch["table"]).ctypes.data for batch in loader])
+
     def test_slots_are_used_again(self):
         with numbers(threads=1) as loader:
             addresses = {numpy.asarray(batch["table"]).ctypes.data for batch in loader}

@@ -248,6 +248,13 @@ def load_library() -> Any:
 library = load_library()
 
 
+def method(function: Any) -> Any:
+    """A function of the library's as a method, without Python's code in between: a handler of a signal that comes into a `__del__`, and
+    raises, would be ignored there."""
+    # A function of ctypes is no descriptor, and would not get its object.
+    return ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object)(("PyInstanceMethod_New", ctypes.pythonapi))(function)
+
+
 def encode(value: Any) -> bytes:
     """A text for the library, which would end at a NUL."""
     data = os.fsencode(value) if isinstance(value, (bytes, os.PathLike)) else str(value).encode("utf-8", "surrogateescape")

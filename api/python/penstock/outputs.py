@@ -211,9 +211,7 @@ class BatchHandle(_c.OfThisProcess, ctypes.c_void_p):
     __slots__ = ()
     _instead = f"a batch {_COPY}"
     is_batch = True
-
-    def __del__(self, release: Any = _c.library.batch_release) -> None: # NULL is allowed
-        release(self)
+    __del__ = _c.method(_c.library.batch_release) # NULL is allowed
 
     @property
     def count(self) -> int:
@@ -259,9 +257,7 @@ class SampleHandle(_c.OfThisProcess, ctypes.c_void_p):
     _instead = f"a sample {_COPY}"
     is_batch = False
     count = 1
-
-    def __del__(self, release: Any = _c.library.sample_release) -> None:
-        release(self)
+    __del__ = _c.method(_c.library.sample_release)
 
 
 class Sample(_Outputs):
