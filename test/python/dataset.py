@@ -159,6 +159,24 @@ pipeline sounds() {
                     self.assertEqual(at[1] - at[0], row % 4)
                     self.assertEqual(numpy.asarray(batch["weight"])[slot], row / 2 if row % 2 else row)
 
+    def test_bf16_of_other_libraries(self):
+        try:
+            import ml_dtypes
+        except ImportError:
+            self.skipTest("ml_dtypes is not installed")
+        values = numpy.arange(8).reshape(4, 2).astype(ml_dtypes.bfloat16) / 4
+        text = """pipe 1
+pipeline p(x: path) {
+  for row in raw(x = column(x, bf16[k = 2])) order sequential
+  batch 4 per rank last keep { output x: f32[n, k] = map (one in row.x) { f32(one) } }
+}
+"""
+        rows = text.replace("(x: path)", "()").replace("raw(x = column(x, bf16[k = 2]))", "external_source(x = bf16[k = 2])")
+        for one, options in ((text, {"columns": {"x": values}}), (rows, {"dataset": penstock.from_dataset(list(values), "x")})):
+            with penstock.load(one, **options) as loader:
+                self.assertEqual(numpy.asarray(next(iter(loader))["x"]).tolist(), values.astype(numpy.float32).tolist())
+                self.assertEqual(loader.bad_samples(), [])
+
     def test_what_goes_wrong_is_a_bad_sample(self):
         def raises(row):
             raise KeyError("gone")
@@ -216,6 +234,11 @@ pipeline lists() with on_error = substitute(100%) {
                         at = numpy.asarray(batch["y"].offsets)[slot:slot + 2]
                         self.assertEqual(at[1] - at[0], len(y))
                 self.assertEqual(loader.bad_samples(), [])
+
+    def test_rows_in_the_place_of_data_sets(self):
+        for rows, item in (([(1, 2), (3, 4)], r"\(1, 2\)"), ([1, 2], "1"), (["a.png"], "'a.png'"), ((pathlib.Path("a"), 1), r"PosixPath\('a'\)")):
+            with self.assertRaisesRegex(TypeError, f"and this has {item} in it; hint: rows are one data set, `dataset=penstock.from_dataset"):
+                load(rows)
 
     def test_numbers_that_are_masked(self):
         text = """pipe 1
@@ -482,6 +505,11 @@ pipeline lists() with on_error = substitute(100%) {
     def test_a_column_that_is_not_there_is_an_error_of_load(self):
         with self.assertRaisesRegex(penstock.SessionError, "the caller's table has no column `data`; it has `image`, `label`$"):
             load(penstock.from_dataset(Sized(arrow_dataset(self.table()), ROWS)))
+
+    def test_a_key_that_is_no_column(self):
+        for columns, message in (({"label": "zz"}, "no 'zz' for the column `label`, but 'image', 'label'"), ("zz", "no 'zz' for the column `zz`, but 'image'")):
+            with self.assertRaisesRegex(KeyError, message):
+                penstock.from_dataset(Sized(arrow_dataset(self.table()), ROWS), columns)
 
     def test_keys_that_an_item_does_not_have(self):
         with load(penstock.from_dataset(Rows(lambda row: {"image": png(row), "label": row}), {"data": "img", "label": "label"})) as loader:

@@ -96,6 +96,7 @@ class Loading(unittest.TestCase):
                     batch[key]
             with self.assertRaises(IndexError):
                 batch[2]
+            self.assertEqual((batch.get("table").name, batch.get("cube"), batch.get("cube", 5)), ("table", None, 5))
 
     def test_each_type_arrives_as_itself(self):
         with penstock.load(DTYPES, cache="") as loader:
@@ -888,6 +889,9 @@ pipeline both(a: path, b: path) {
             import torch
         except ImportError:
             return
+        for value in (3, numpy.array(3), torch.tensor(3)):
+            with penstock.load(NUMBERS, columns={"value": torch.arange(100)}, per_rank=value, cache="") as loader:
+                self.assertEqual(loader.batch_size, 3)
         with penstock.load(NUMBERS, columns={"value": torch.arange(100)}, cache="") as loader:
             self.assertEqual(sorted(sum(squares(loader), [])), expected)
         with self.assertRaisesRegex(penstock.SessionError, "column `value`: the array is not contiguous"):

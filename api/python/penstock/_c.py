@@ -266,6 +266,8 @@ def encode(value: Any) -> bytes:
 def encode_parameters(values: dict[str, Any]) -> Any:
     """An array of pst_parameter, each value in the language's spelling."""
     def text(name: str, value: Any) -> bytes:
+        if hasattr(value, "data_ptr") and value.ndim == 0: # PyTorch's
+            value = value.item()
         if isinstance(value, bool) or str(getattr(value, "dtype", "")) == "bool": # NumPy's
             return b"true" if value else b"false"
         if value is None:

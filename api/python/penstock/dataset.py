@@ -280,6 +280,9 @@ def _arrow_rows(ds: Any, columns: Any) -> Table | None:
     if columns is None:
         columns = table.column_names
     names = dict(columns) if isinstance(columns, Mapping) else {name: name for name in columns}
+    for name, key in names.items():
+        if key not in table.column_names:
+            raise KeyError(f"no {key!r} for the column `{name}`, but {', '.join(map(repr, table.column_names)) or 'nothing'}")
     features = {key: ds.features.get(key) for key in names.values()}
     if any(getattr(feature, "mode", None) is not None for feature in features.values()):
         return None # images that are converted when they are decoded
@@ -306,6 +309,9 @@ def as_tables(dataset: Any) -> list[Table]:
     # Items that are mappings are the rows of one, as `to_dict("records")` and `to_pylist()` give them.
     rows = isinstance(dataset, (list, tuple)) and dataset and all(isinstance(one, Mapping) and not hasattr(one, "num_rows") for one in dataset)
     several = dataset if isinstance(dataset, (list, tuple)) and not rows else [dataset]
+    if several is dataset and (item := next((one for one in several if isinstance(one, (tuple, str, bytes, int, float, os.PathLike))), None)) is not None:
+        raise TypeError(f"a list of several is a data set for each `external_source`, and this has {_short(item)} in it; hint: rows are one data set, "
+                        "`dataset=penstock.from_dataset(rows)`")
     return [one if isinstance(one, Table) else from_dataset(one) for one in several]
 
 
@@ -435,7 +441,8 @@ def array_of(value: Any) -> tuple[str, tuple[int, ...], tuple[int, ...], int, An
     code = described["typestr"]
     if code[1] == "O":
         raise TypeError(f"{type(original).__name__} is no array of numbers")
-    if code not in _CODES:
+    dtype = "bf16" if value.dtype.name == "bfloat16" else DTYPES.get(_CODES.get(code, 0)) # NumPy itself has no bf16; ml_dtypes and JAX add one
+    if dtype is None:
         raise TypeError(f"no element type for an array of `{code}`")
     shape, strides = tuple(described["shape"]), described.get("strides")
     if strides is None:
@@ -443,4 +450,4 @@ def array_of(value: Any) -> tuple[str, tuple[int, ...], tuple[int, ...], int, An
         for extent in reversed(shape):
             strides.insert(0, step)
             step *= extent
-    return DTYPES[_CODES[code]], shape, tuple(strides), described["data"][0], value
+    return dtype, shape, tuple(strides), described["data"][0], value

@@ -198,6 +198,10 @@ class _Outputs(_c.OfThisProcess):
         """The names of the outputs; with it ``dict(batch)`` works."""
         return list(self._names)
 
+    def get(self, name: str, default: Any = None) -> Any:
+        """The output of this name, or `default` where there is none, as of a mapping."""
+        return self[name] if name in self else default
+
     def items(self) -> list[tuple[str, Output]]:
         return list(zip(self._names, self))
 
