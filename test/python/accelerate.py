@@ -484,6 +484,7 @@ class Declined(unittest.TestCase):
                 (lambda: DataLoader(cifar(), None), "batch_size=None"),
                 (lambda: DataLoader(Stream(), 2), "Stream is an IterableDataset"),
                 (lambda: DataLoader(utils.TensorDataset(torch.ones(5)), 2), "TensorDataset: only its own"),
+                (lambda: DataLoader(Subset(cifar(), []), 2), "the data set is empty$"),
                 (lambda: DataLoader(Subset(cifar(None), [3, 95]), 8), "beyond its data set")]:
             self.untouched(make, reason)
         with tempfile.TemporaryDirectory() as folder:

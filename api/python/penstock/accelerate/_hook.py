@@ -12,7 +12,7 @@ from ..errors import PenstockError
 from ._guard import unlike
 from ._iterator import PipelineIterator
 from ._leaves import LeafIterator, LeafPlan, leaf_plan_of
-from ._plan import Plan, check, notes_of, plan_of
+from ._plan import Plan, check, length_of, notes_of, plan_of
 from ._report import Entry, Report, say, where
 from ._tables import Declined
 
@@ -90,11 +90,8 @@ class Hook:
 
 
 def _described(loader: DataLoader) -> str:
-    dataset = loader.dataset
-    try:
-        return f"{type(dataset).__name__} of {len(dataset)}" # type: ignore[arg-type]
-    except TypeError:
-        return type(dataset).__name__
+    name, length = type(loader.dataset).__name__, length_of(loader.dataset)
+    return name if length is None else f"{name} of {length}"
 
 
 def notes(loader: DataLoader, plan: Plan) -> list[str]:

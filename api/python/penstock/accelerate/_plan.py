@@ -143,13 +143,21 @@ def check(loader: DataLoader) -> None:
         raise Declined(f"{name_of(loader.dataset)} is an IterableDataset")
     if loader.batch_sampler is None:
         raise Declined("batch_size=None: samples are not put together")
+    if length_of(loader.dataset) == 0:
+        raise Declined("the data set is empty")
+
+
+def length_of(dataset: Any) -> int | None:
+    """None for a data set that does not say."""
+    try:
+        return len(dataset)
+    except (TypeError, NotImplementedError):
+        return None
 
 
 def plan_of(loader: DataLoader) -> Plan:
     """The plan of a loader's batches. Raises Declined with the reason that there is none."""
     table = table_of(loader.dataset)
-    if not table.length:
-        raise Declined("the data set is empty")
     files = [part.images for part in table.parts if part.layout is None]
     other = sum(path.lower().endswith(OTHER_FORMATS) for paths in files for path in paths)
     if other * 100 > sum(map(len, files)) > 0:
