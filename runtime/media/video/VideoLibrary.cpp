@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/media/video/VideoLibrary.h"
 
+#include "runtime/core/Memory.h"
+
+#include <cerrno>
 #include <cstdlib>
 #include <dlfcn.h>
 #include <filesystem>
+#include <new>
 
 namespace penstock::runtime {
 
@@ -41,6 +45,7 @@ std::string howToBuild() {
              : "run `sh " + command + "`, which builds it against this machine's FFmpeg";
 }
 
+/// Throws std::bad_alloc: there may be memory the next time.
 Library loadLibrary() {
   const char *named = std::getenv("PENSTOCK_VIDEO_MODULE");
   const std::string path = named && *named ? named : pathBeside(fileName, fileName);
@@ -52,7 +57,10 @@ Library loadLibrary() {
                                 howToBuild() + ", or name it in PENSTOCK_VIDEO_MODULE (" + why +
                                 ")"};
   };
+  errno = 0;
   void *handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!handle && errno == ENOMEM)
+    throw std::bad_alloc();
   if (!handle)
     return refuse(dlerror());
   using Entry = decltype(&penstock_video_module);
@@ -68,10 +76,14 @@ Library loadLibrary() {
 } // namespace
 
 Result<const pst_video_module *> videoModule() {
-  static const Library library = loadLibrary();
-  if (!library.module)
-    return Error{Code::Unsupported, library.why};
-  return library.module;
+  try {
+    static const Library library = loadLibrary();
+    if (!library.module)
+      return Error{Code::Unsupported, library.why};
+    return library.module;
+  } catch (const std::bad_alloc &) {
+    return noMemory("to open libpenstock_video.so");
+  }
 }
 
 } // namespace penstock::runtime
