@@ -27,6 +27,12 @@ template <> struct Kind<SoundTrack> {
   }
 };
 
+/// Whether the file gives that error each time.
+bool isOfFile(Code code) {
+  return code != Code::Io && code != Code::Truncated && code != Code::Exhausted &&
+         code != Code::Unreachable && code != Code::Cancelled;
+}
+
 /// A kept index: this, the file's name, the index.
 struct Header : IndexHeader {
   uint64_t nameSize, fileSize;
@@ -59,9 +65,7 @@ TrackStore<Track>::findIn(Entry &entry, const MediaPlace &place, std::span<const
     if (!entry.track) {
       found.isMade = index.empty();
       auto made = found.isMade ? make(place) : Track::open(index);
-      const bool isReading =
-          !made && (made.error().code == Code::Io || made.error().code == Code::Truncated);
-      if (isReading)
+      if (!made && !isOfFile(made.error().code))
         return made.error();
       if (made)
         entry.track = std::move(*made);

@@ -39,37 +39,36 @@ struct VideoIndex::Found {
   int64_t modifiedNs = 0, frames = 0;
   std::vector<uint8_t> own;
   std::span<const uint8_t> index; // own, or of the earlier index
+  bool isExhausted = false;       // the problem is not the file's
 };
 
 VideoIndex::Found VideoIndex::read(FileSystem &files, const std::string &full, std::string path) {
   Found found;
   found.path = std::move(path);
-  auto info = files.stat(full);
-  if (!info) {
-    found.problem = info.error().message;
+  auto refuse = [&](const Error &error) {
+    found.problem = error.message;
+    found.isExhausted = error.code == Code::Exhausted;
     return found;
-  }
+  };
+  auto info = files.stat(full);
+  if (!info)
+    return refuse(info.error());
   found.size = info->size;
   found.modifiedNs = info->modifiedNs;
   auto file = files.openFile(full);
-  if (!file) {
-    found.problem = file.error().message;
-    return found;
-  }
+  if (!file)
+    return refuse(file.error());
   found.size = (*file)->info().size;
   found.modifiedNs = (*file)->info().modifiedNs;
   MediaFile bytes(std::move(*file), 0, found.size);
   auto index = indexVideo(bytes, {});
-  if (!index) {
-    found.problem = index.error().message;
-    return found;
-  }
+  if (!index)
+    return refuse(index.error());
   found.own = std::move(*index);
   auto head = readVideoIndex(found.own);
-  if (head)
-    found.frames = head->frames;
-  else
-    found.problem = head.error().message;
+  if (!head)
+    return refuse(head.error());
+  found.frames = head->frames;
   return found;
 }
 
@@ -111,6 +110,9 @@ Result<VideoIndex> VideoIndex::make(FileSystem &files, const FolderIndex &folder
   for (size_t begin = 0; begin < found.size(); begin += atOnce) {
     const size_t end = std::min(begin + atOnce, found.size());
     parallelFor(end - begin, readingThreads, [&](size_t i) { take(begin + i); });
+    for (size_t i = begin; i < end; ++i)
+      if (found[i].isExhausted)
+        return Error{Code::Exhausted, found[i].path + ": " + found[i].problem};
     count +=
         size_t(std::count(fresh.begin() + ptrdiff_t(begin), fresh.begin() + ptrdiff_t(end), 1));
     if (count >= keepAt && end < found.size()) {
