@@ -11,6 +11,7 @@
 #include "runtime/media/Pixels.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <memory>
 #include <string>
 #include <webp/decode.h>
@@ -27,6 +28,16 @@ Error damaged(const char *what) { return {Code::Corrupt, std::string("damaged We
 Error truncated(std::span<const uint8_t> bytes) {
   return {Code::Truncated,
           "truncated WebP: it ends after " + std::to_string(bytes.size()) + " bytes"};
+}
+
+/// What `work` gives, or that memory has ended meanwhile: libwebp says so in some places, and in
+/// others takes what it lacks then for damage. Its malloc() sets errno.
+template <typename Work> auto withMemory(Work work) -> decltype(work()) {
+  errno = 0;
+  auto result = work();
+  if (errno == ENOMEM)
+    return noMemory("to decode a WebP");
+  return result;
 }
 
 /// The parts of a file that is whole.
@@ -138,9 +149,7 @@ Status decodeFrame(const WebPIterator &frame, const Target &target, const ImageL
   return {};
 }
 
-} // namespace
-
-Result<WebPInfo> probeWebP(std::span<const uint8_t> bytes, const ImageLimits &limits) {
+Result<WebPInfo> probe(std::span<const uint8_t> bytes, const ImageLimits &limits) {
   WebPBitstreamFeatures found;
   const VP8StatusCode code = WebPGetFeatures(bytes.data(), bytes.size(), &found);
   if (code == VP8_STATUS_NOT_ENOUGH_DATA)
@@ -154,8 +163,8 @@ Result<WebPInfo> probeWebP(std::span<const uint8_t> bytes, const ImageLimits &li
   return info;
 }
 
-Status decodeWebP(std::span<const uint8_t> bytes, const Target &target, const ImageLimits &limits,
-                  Buffer &work, DecodeStats &stats) {
+Status decode(std::span<const uint8_t> bytes, const Target &target, const ImageLimits &limits,
+              Buffer &work, DecodeStats &stats) {
   auto parts = open(bytes);
   if (!parts)
     return parts.error();
@@ -168,9 +177,22 @@ Status decodeWebP(std::span<const uint8_t> bytes, const Target &target, const Im
   return status;
 }
 
+} // namespace
+
+Result<WebPInfo> probeWebP(std::span<const uint8_t> bytes, const ImageLimits &limits) {
+  return withMemory([&] { return probe(bytes, limits); });
+}
+
+Status decodeWebP(std::span<const uint8_t> bytes, const Target &target, const ImageLimits &limits,
+                  Buffer &work, DecodeStats &stats) {
+  return withMemory([&] { return decode(bytes, target, limits, work, stats); });
+}
+
 Status checkWebP(std::span<const uint8_t> bytes) {
-  auto parts = open(bytes);
-  return parts ? Status() : Status(parts.error());
+  return withMemory([&] {
+    auto parts = open(bytes);
+    return parts ? Status() : Status(parts.error());
+  });
 }
 
 } // namespace penstock::runtime
