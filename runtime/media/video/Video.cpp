@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 
 namespace penstock::runtime {
 
@@ -70,7 +71,11 @@ Error videoError(int code, const char *message) {
 
 int VideoInput::read(void *self, uint64_t offset, uint64_t count, uint8_t *out) {
   auto &input = *static_cast<VideoInput *>(self);
-  input.status = input.bytes.read(offset, {out, size_t(count)});
+  try {
+    input.status = input.bytes.read(offset, {out, size_t(count)});
+  } catch (const std::bad_alloc &) { // FFmpeg's code is on the stack
+    input.status = noMemory("to read the file");
+  }
   return input.status ? 0 : 1;
 }
 

@@ -113,6 +113,7 @@ void Decoder::give(const AVFrame &decoded, int64_t number) {
                       std::to_string(index.head.width)};
   const int64_t place = wanted.placeOf(number);
   const pst_video_frame described = describe(decoded);
+  const KeptErrno kept;
   if (client.take(client.user, place, &described))
     throw Failure{PST_VIDEO_UNSUPPORTED, ""}; // the caller knows why
   given[size_t(place)] = true;
@@ -147,9 +148,9 @@ void Decoder::send(int64_t at) {
   const uint64_t pictures = memory.pictures();
   const int code = avcodec_send_packet(codec.get(), packet.get());
   memory.check();
+  checkMemory(code);
   if (code == AVERROR(ENOMEM))
-    throw Failure{PST_VIDEO_LIMIT,
-                  "no memory to decode the file"}; // that it asks for, or that there is
+    throw Failure{PST_VIDEO_LIMIT, "no memory to decode the file"};
   // For a picture that is missing the decoder of H.265 makes one up, and says so nowhere else.
   // Where decoding begins it does so for those that are left out then.
   const bool isMadeUp = codec->codec_id == AV_CODEC_ID_HEVC && memory.pictures() > pictures + 1 &&
@@ -312,6 +313,7 @@ void Decoder::run() {
         (void)decode(piece, 0);
       }
   }
+  checkMemory();
   const auto missing = std::find(given.begin(), given.end(), false);
   if (missing != given.end())
     throw Failure{PST_VIDEO_CORRUPT, "frame " +

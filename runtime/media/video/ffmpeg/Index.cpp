@@ -172,6 +172,7 @@ Index Index::make(const pst_video_bytes &file, const pst_video_limits &limits) {
     index.countFrames(again, limits);
   else
     index.findFrames(again, file, limits);
+  checkMemory();
   if (index.head.frames == 0)
     throw Failure{PST_VIDEO_CORRUPT, "no frame of the video can be decoded"};
   return index;

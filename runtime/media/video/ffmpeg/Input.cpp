@@ -84,6 +84,7 @@ FramePtr newFrame() { return FramePtr(made(av_frame_alloc())); }
 Parameters newParameters() { return Parameters(made(avcodec_parameters_alloc())); }
 
 void readBytes(const pst_video_bytes &bytes, uint64_t offset, uint64_t count, uint8_t *out) {
+  const KeptErrno kept;
   if (offset > bytes.size || count > bytes.size - offset ||
       bytes.read(bytes.user, offset, count, out))
     throw Failure{PST_VIDEO_CORRUPT, "the file cannot be read"};
@@ -95,6 +96,7 @@ int Input::read(void *self, uint8_t *out, int size) {
   if (rest <= 0 || size <= 0)
     return AVERROR_EOF;
   const int count = int(std::min<int64_t>(size, rest));
+  const KeptErrno kept;
   if (input.file.read(input.file.user, uint64_t(input.at), uint64_t(count), out)) {
     input.unreadable = true; // demuxers may take it for the end
     return AVERROR(EIO);
@@ -132,8 +134,9 @@ Input::Input(const pst_video_bytes &file, AVMediaType kind) : file(file) {
   context->pb = io;
   context->flags |= AVFMT_FLAG_CUSTOM_IO;
   context->io_open = refuseToOpen;
-  context->format_whitelist = av_strdup(kind == AVMEDIA_TYPE_AUDIO ? soundContainers : containers);
   try {
+    context->format_whitelist =
+        made(av_strdup(kind == AVMEDIA_TYPE_AUDIO ? soundContainers : containers));
     findStream(kind);
   } catch (...) {
     close();
@@ -165,6 +168,7 @@ void Input::findStream(AVMediaType kind) {
     stream = av_find_best_stream(context, kind, -1, -1, nullptr, 0);
   if (unreadable)
     throw Failure{PST_VIDEO_CORRUPT, "the file cannot be read"};
+  checkMemory(code);
   if (code < 0)
     throw Failure{PST_VIDEO_CORRUPT,
                   std::string(isSound ? "no sound file" : "no video file") +
@@ -196,6 +200,7 @@ bool Input::next(AVPacket &packet) {
     const int code = av_read_frame(context, &packet);
     if (unreadable)
       throw Failure{PST_VIDEO_CORRUPT, "the file cannot be read"};
+    checkMemory(code);
     if (code < 0)
       return false;
     if (packet.stream_index == stream && packet.size != 0)
@@ -304,7 +309,12 @@ AVBufferRef *FrameMemory::block(size_t size, bool isPatterned) {
     auto *data = static_cast<uint8_t *>(av_malloc(size));
     if (!data)
       return nullptr;
-    found = blocks.insert(blocks.end(), {data, size, false});
+    try {
+      found = blocks.insert(blocks.end(), {data, size, false});
+    } catch (const std::bad_alloc &) { // FFmpeg's code is on the stack
+      av_free(data);
+      return nullptr;
+    }
   }
   if (isPatterned)
     for (size_t at = 0; at < size; at += blankSize)
@@ -331,6 +341,7 @@ bool FrameMemory::take(uint64_t bytes) {
   if (refused)
     return false;
   held += bytes;
+  const KeptErrno kept;
   refused = hold(user, bytes) != 0;
   return !refused;
 }
@@ -388,7 +399,9 @@ CodecPtr newCodec(const AVCodecParameters &parameters) {
 
 void open(AVCodecContext &context) {
   const char *name = context.codec->name; // which is forgotten where it fails
-  if (const int code = avcodec_open2(&context, context.codec, nullptr); code < 0)
+  const int code = avcodec_open2(&context, context.codec, nullptr);
+  checkMemory(code); // without some of its tables AAC's decoder ends the process later
+  if (code < 0)
     throw Failure{PST_VIDEO_CORRUPT,
                   std::string("the ") + name + " decoder cannot start: " + textOf(code)};
 }

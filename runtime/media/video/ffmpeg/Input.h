@@ -10,8 +10,10 @@ extern "C" {
 #include <libavformat/avformat.h>
 }
 
+#include <cerrno>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -21,6 +23,27 @@ namespace penstock::video {
 struct Failure {
   int code; ///< PST_VIDEO_*
   std::string message;
+};
+
+/// Throws std::bad_alloc where memory has ended on this thread since errno was 0. FFmpeg may say
+/// so, take what it lacks then for damage, or go on without. Its malloc() sets errno, and decoders
+/// are on our thread alone. `code` is FFmpeg's, which alone has it where a report has set errno;
+/// with an errno of 0 a file wants more than FFmpeg allows.
+inline void checkMemory(int code = 0) {
+  if (errno == ENOMEM || (code == AVERROR(ENOMEM) && errno != 0))
+    throw std::bad_alloc();
+}
+
+/// Keeps errno over a call of the client's, which tells its own errors.
+class KeptErrno {
+public:
+  KeptErrno() = default;
+  ~KeptErrno() { errno = before; }
+  KeptErrno(const KeptErrno &) = delete;
+  KeptErrno &operator=(const KeptErrno &) = delete;
+
+private:
+  const int before = errno;
 };
 
 /// Returns the text of an error: "Invalid data found when processing input".
@@ -56,7 +79,7 @@ public:
   AVStream &chosen() const { return *context->streams[stream]; }
   int chosenNumber() const { return stream; }
   /// Reads the next packet of that stream; false at the end, and where FFmpeg's own tools would
-  /// read no further. Throws Failure if the bytes cannot be read.
+  /// read no further. Throws Failure if the bytes cannot be read, and as checkMemory().
   bool next(AVPacket &packet);
 
 private:

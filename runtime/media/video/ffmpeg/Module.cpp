@@ -6,6 +6,7 @@
 #include "runtime/media/video/ffmpeg/Sound.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -23,12 +24,17 @@ struct pst_sound {
 namespace penstock::video {
 namespace {
 
+/// What `work` keeps or gives it has looked at with checkMemory(); what it refuses is looked at
+/// here.
 template <typename Work> int guarded(char *message, Work work) {
   const Reports reports;
+  errno = 0;
   try {
     work();
     return PST_VIDEO_OK;
   } catch (const Failure &failure) {
+    if (errno == ENOMEM) // no file is to blame
+      return PST_VIDEO_MEMORY;
     std::snprintf(message, PST_VIDEO_MESSAGE, "%s", failure.message.c_str());
     return failure.code;
   } catch (const std::bad_alloc &) {

@@ -18,6 +18,7 @@ extern "C" {
 #include <cstdio>
 #include <cstring>
 #include <dlfcn.h>
+#include <new>
 
 namespace penstock::video {
 
@@ -41,9 +42,12 @@ void keep(void *context, int level, const char *format, va_list arguments) {
   std::vsnprintf(text, sizeof text, format, arguments);
   if (std::strncmp(text, "warning", 7) == 0) // H.261's of every file, as an error
     return;
-  if (known && known->item_name)
-    kept.first = std::string(known->item_name(context)) + ": ";
-  kept.first += text;
+  try {
+    if (known && known->item_name)
+      kept.first = std::string(known->item_name(context)) + ": ";
+    kept.first += text;
+  } catch (const std::bad_alloc &) { // FFmpeg's code is on the stack
+  }
   while (!kept.first.empty() && (kept.first.back() == '\n' || kept.first.back() == '.'))
     kept.first.pop_back();
 }

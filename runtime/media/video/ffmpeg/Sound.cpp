@@ -459,6 +459,7 @@ SoundIndex SoundIndex::decodeAll(const pst_video_bytes &file, Damaged damaged) {
   (void)avcodec_send_packet(codec.get(), nullptr);
   take(last);
   index.packets.push_back(last);
+  checkMemory();
   index.settle();
   if (index.head.samples == 0)
     throw Failure{PST_VIDEO_CORRUPT,
@@ -669,6 +670,7 @@ public:
       if (index.packets[size_t(i)].isDamaged)
         refuse(std::min(start, i), i);
     while (!decode(start, begin, end, first, count)) {
+      checkMemory();
       if (start == 0 && index.isDirect() && !asDemuxed) {
         asDemuxed = true; // damage may make a decoder look at the bytes behind a packet, too
         continue;
@@ -729,6 +731,7 @@ private:
         return false;
       const int64_t low = std::max(first, one.first),
                     high = std::min(first + count, one.first + one.count);
+      const KeptErrno kept;
       if (low < high &&
           client.take(client.user, low, high - low,
                       values.data() + size_t(low - one.first + one.skipped) * index.head.channels))
@@ -744,9 +747,9 @@ private:
     packet->pts = packet->dts = AV_NOPTS_VALUE;
     ++costs.packets;
     const int code = avcodec_send_packet(codec.get(), packet.get());
+    checkMemory(code);
     if (code == AVERROR(ENOMEM))
-      throw Failure{PST_VIDEO_LIMIT,
-                    "no memory to decode the file"}; // that it asks for, or that there is
+      throw Failure{PST_VIDEO_LIMIT, "no memory to decode the file"};
     return code;
   }
 
