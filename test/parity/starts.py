@@ -71,6 +71,39 @@ NO_SEEKS = ("mpeg4-fields", "h263-overlapped", "h263p-overlapped", "h264-refresh
 ALL = bool(os.environ.get("PENSTOCK_VIDEO_ALL"))
 
 
+def pictures_of(stream):
+    """The JPEG files of a stream of them."""
+    return [b"\xFF\xD8\xFF" + rest for rest in stream.split(b"\xFF\xD8\xFF")[1:]]
+
+
+def without(picture, markers):
+    """A JPEG file without its segments of these kinds."""
+    kept, at = picture[:2], 2
+    while picture[at + 1] != 0xDA:
+        end = at + 2 + int.from_bytes(picture[at + 2:at + 4], "big")
+        kept += picture[at:end] if picture[at + 1] not in markers else b""
+        at = end
+    return kept + picture[at:]
+
+
+def mjpeg_b(picture, tables, size):
+    """A packet of MJPEG-B, with tables of these kinds."""
+    offsets, body, at = {}, b"", 2
+    while True:
+        kind, end = picture[at + 1], at + 2 + int.from_bytes(picture[at + 2:at + 4], "big")
+        if kind in (0xC0, 0xDA, *tables):
+            offsets.setdefault(kind, 40 + len(body))
+            body += picture[at + 2:end]
+        at = end
+        if kind == 0xDA:
+            break
+    data = 40 + len(body)
+    body += picture[at:-2].replace(b"\xFF\x00", b"\xFF")
+    places = [offsets.get(kind, 0) for kind in (0xDB, 0xC4, 0xC0, 0xDA)] + [data]
+    numbers = [0, int.from_bytes(b"mjpg", "big"), size, size, 0, *places]
+    return (b"".join(number.to_bytes(4, "big") for number in numbers) + body).ljust(size, b"\0")
+
+
 class Starts(video.VideoTest):
     remux_program = None
 
@@ -154,6 +187,57 @@ class Starts(video.VideoTest):
             self.assertEqual(restarts, 2)
         whole = os.path.join(self.folder, "msmpeg4v3.nut")
         self.assertEqual([decoder.ask("planes", 13, 1, 1, whole)[2] for decoder in decoders], [0, 1][:len(decoders)])
+
+    def test_tables_of_earlier_pictures(self):
+        """Motion JPEG whose tables (DQT, DHT) stand in some pictures only."""
+        for tables, options in (((0xDB,), ()), ((0xC4,), ()), ((0xDB, 0xC4), ()), ((0xC4,), ("-huffman", "default")), ((0xFE,), ())):
+            stream = clips.encode(os.path.join(self.folder, "tables.mjpeg"), "-c:v", "mjpeg", "-pix_fmt", "yuvj420p", "-b:v", "600k", *options,
+                                  frames=FRAMES, height=HEIGHT, width=WIDTH)
+            with open(stream, "rb") as file:
+                pictures = pictures_of(file.read())
+            if tables == (0xFE,):  # a comment that tells FFmpeg to turn them over
+                pictures = [without(picture, tables) for picture in pictures]
+                comment = b"\xFF\xFE\x00\x23Intel(R) JPEG Library, version 1\0"
+                pictures[4] = pictures[4][:2] + comment + pictures[4][2:]
+            for have in ({0}, {0, 5, 9}, {3, 4}) if tables != (0xFE,) else ({4},):
+                with open(stream, "wb") as file:
+                    file.write(b"".join(picture if i in have else without(picture, tables) for i, picture in enumerate(pictures)))
+                path = os.path.join(self.folder, "tables." + ("avi", "mkv", "mov")[len(have) - 1])
+                clips.ffmpeg("-f", "mjpeg", "-framerate", 12, "-i", stream, "-c", "copy", path)
+                for i, (_, frame) in enumerate(clips.whole(path)):
+                    with self.subTest(tables=tables, options=options, have=have, i=i):
+                        if i < min(have) and 0xDB in tables:
+                            self.assertRaisesRegex(ValueError, f"frame {i} is damaged", self.decoder.ask, "planes", i, 1, 1, path)
+                            continue
+                        try:
+                            data, packets, _ = self.decoder.ask("planes", i, 1, 1, path)
+                        except ValueError as error:  # of other codes than its own
+                            self.assertTrue(0xC4 in tables and not options, error)
+                            continue
+                        self.assertEqual(hashlib.md5(data).hexdigest(), frame)
+                        before = [at for at in have if at <= i]
+                        self.assertEqual(packets, i - max(before) + 1 if before else 1)
+
+    def test_tables_of_earlier_pictures_of_mjpeg_b(self):
+        """Which FFmpeg does not write: in place of raw pictures of QuickTime."""
+        path = clips.encode(os.path.join(self.folder, "b.mov"), "-c:v", "rawvideo", "-pix_fmt", "rgb24", frames=FRAMES, height=HEIGHT, width=WIDTH)
+        stream = clips.encode(os.path.join(self.folder, "b.mjpeg"), "-c:v", "mjpeg", "-pix_fmt", "yuvj420p", "-b:v", "600k", "-huffman", "default",
+                              frames=FRAMES, height=HEIGHT, width=WIDTH)
+        with open(stream, "rb") as file:
+            pictures = pictures_of(file.read())
+        with open(path, "rb") as file:
+            data = bytearray(file.read().replace(b"raw ", b"mjpb"))
+        begin, size = data.find(b"mdat") + 4, 3 * HEIGHT * WIDTH
+        for i, picture in enumerate(pictures):
+            data[begin + i * size:begin + (i + 1) * size] = mjpeg_b(picture, {0xDB, 0xC4} if i in (0, 5, 9) else {0xC4} if i == 10 else {}, size)
+        with open(path, "wb") as file:
+            file.write(data)
+        frames = clips.whole(path)
+        self.assertEqual(len(frames), FRAMES)
+        for i, (_, frame) in enumerate(frames):
+            data, packets, _ = self.decoder.ask("planes", i, 1, 1, path)
+            self.assertEqual(hashlib.md5(data).hexdigest(), frame, i)
+            self.assertEqual(packets, i - max(at for at in (0, 5, 9) if at <= i) + 1)
 
     def test_fields_of_mpeg4(self):
         """Their vectors are in units of the file's first picture between others."""

@@ -35,7 +35,7 @@ Result<OpenIndex> openIndex(std::span<const uint8_t> index) {
   if (index.size() < sizeof head)
     return Error{Code::Corrupt, "the index of the video is damaged"};
   std::memcpy(&head, index.data(), sizeof head);
-  if (std::memcmp(head.magic, "PSTKVID6", sizeof head.magic) || head.size != index.size() ||
+  if (std::memcmp(head.magic, "PSTKVID7", sizeof head.magic) || head.size != index.size() ||
       head.library != opened.module->library || head.frames <= 0 || head.orientation < 1 ||
       head.orientation > 8)
     return Error{Code::Corrupt, "the index of the video is damaged, or of another FFmpeg"};

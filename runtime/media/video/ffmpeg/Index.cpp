@@ -16,7 +16,7 @@ namespace penstock::video {
 
 namespace {
 
-constexpr char magic[8] = {'P', 'S', 'T', 'K', 'V', 'I', 'D', '6'};
+constexpr char magic[8] = {'P', 'S', 'T', 'K', 'V', 'I', 'D', '7'};
 constexpr uint32_t maxPackets = 1u << 27;
 
 /// The numbers of the parameters that decoders look at.
@@ -189,6 +189,7 @@ void Index::readPackets(Input &input, const pst_video_bytes &file) {
   TimesInOrder inOrder(parameters->codec_id);
   PictureOrder order(*parameters);
   bool hasFields = false;
+  std::vector<int64_t> needed;   // by packet, the first one with its tables
   int64_t reference = INT64_MAX; // the time of the last picture that is not between others
   while (input.next(*packet)) {
     if (packets.size() == maxPackets)
@@ -217,8 +218,14 @@ void Index::readPackets(Input &input, const pst_video_bytes &file) {
     if (!picture.isBetween)
       reference = one.pts;
     needsAll |= picture.needsAll;
+    needed.push_back(int64_t(packets.size()) - picture.reach);
     packets.push_back(one);
   }
+  // Nothing begins between tables and a picture that needs them.
+  int64_t least = INT64_MAX;
+  for (int64_t i = int64_t(packets.size()) - 1; i >= 0; --i)
+    if ((least = std::min(least, needed[size_t(i)])) < i)
+      packets[size_t(i)].flags &= uint16_t(~(Packet::Start | Packet::Recovery));
   std::sort(times.begin(), times.end());
   if (std::adjacent_find(times.begin(), times.end()) != times.end() ||
       !inOrder.areRight(hasFields) || order.contradictsTimes())

@@ -2,6 +2,7 @@
 #include "runtime/media/video/ffmpeg/Pictures.h"
 
 #include "runtime/media/video/ffmpeg/Bits.h"
+#include "runtime/media/video/ffmpeg/MotionJpeg.h"
 #include "runtime/media/video/ffmpeg/Nal.h"
 #include "runtime/media/video/ffmpeg/ScreenVideo.h"
 
@@ -313,6 +314,12 @@ std::unique_ptr<PictureReader> readerFor(const AVCodecParameters &parameters) {
     return std::make_unique<Av1>();
   case AV_CODEC_ID_FFV1:
     return std::make_unique<Ffv1>();
+  case AV_CODEC_ID_MJPEG:
+  case AV_CODEC_ID_MJPEGB:
+  case AV_CODEC_ID_LJPEG:
+  case AV_CODEC_ID_JPEGLS:
+  case AV_CODEC_ID_AVRN:
+    return motionJpegReader(parameters.codec_id);
   case AV_CODEC_ID_FLASHSV:
   case AV_CODEC_ID_FLASHSV2:
     return screenVideoReader(parameters.codec_id);

@@ -44,6 +44,8 @@ struct Picture {
   bool isBehindAll = false;
   /// FFmpeg's result depends on where decoding began: it must begin at the first packet.
   bool needsAll = false;
+  /// It needs tables that stand so many packets before it.
+  int64_t reach = 0;
 };
 
 /// Reads a stream's packets in decoding order. Any bytes are safe.
