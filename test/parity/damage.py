@@ -221,6 +221,41 @@ class Damage(video.VideoTest):
         subprocess.run([self.remux_program, whole, path, "junk=40"], check=True)
         self.assertEqual(self.clip(path, 0, FRAMES, 1), [frame for _, frame in clips.whole(whole)])
 
+    def test_ends_of_pictures_of_h263(self):
+        """Likewise, of all pictures."""
+        bad = 0
+        for name in ("h263.3gp", "h263.mkv", "h263p.avi", "flv1.flv"):
+            whole, path = os.path.join(self.folder, "ends-" + name), os.path.join(self.folder, "bit-ends-" + name)
+            clips.encode(whole, *starts.CODECS[name.split(".")[0]], frames=FRAMES, height=144, width=176)
+            sound = [frame for _, frame in clips.whole(whole)]
+            packets = clips.known_of(whole, "packet=pos,size,flags")
+            with open(whole, "rb") as file:
+                data = file.read()
+            for turn in range(6 * ROUNDS):
+                rng = random.Random(turn)
+                size, begin = map(int, packets[6 + turn % 4][:2])  # near a key picture
+                damaged = bytearray(data)
+                damaged[begin + rng.randrange(12, size)] ^= 1 << rng.randrange(8)
+                with open(path, "wb") as file:
+                    file.write(damaged)
+                given = [frame for _, frame in clips.whole(path)]
+                if len(given) != len(sound):
+                    continue
+                with self.subTest(name=name, turn=turn):
+                    for i in range(5, 13):
+                        frame = self.clip(path, i, 1, 1)
+                        bad += isinstance(frame, str)
+                        if not isinstance(frame, str):
+                            self.assertEqual(frame[0], given[i], (turn, i))
+            if name == "h263p.avi":  # its slices have ends of their own
+                continue
+            # Where more follows all pictures, it is a fault of the encoder, and no damage.
+            subprocess.run([self.remux_program, whole, path, "junk=40"], check=True)
+            given = [frame for _, frame in clips.whole(path)]
+            for i in range(FRAMES):
+                self.assertEqual(self.clip(path, i, 1, 1), given[i:i + 1], (name, i))
+        self.assertGreater(bad, 0)
+
     def test_what_decoders_keep_to_themselves(self):
         """Pictures that are lost between others, and damage of which FFmpeg's decoder only makes a report."""
         for name, change in (("h264.mp4", "drop"), ("h265.mkv", "drop"), ("h265-open.mp4", "drop"), ("fields.ts", "drop"),

@@ -53,6 +53,13 @@ pst_video_frame describe(const AVFrame &frame) {
 
 bool isError(int code) { return code < 0 && code != AVERROR(EAGAIN) && code != AVERROR_EOF; }
 
+/// Whether FFmpeg's decoder allows for faults of encoders by what it counted of pictures before,
+/// and for no others. MPEG-4 has more of them.
+bool countsEnds(AVCodecID codec) {
+  return codec == AV_CODEC_ID_H263 || codec == AV_CODEC_ID_H263P || codec == AV_CODEC_ID_H263I ||
+         codec == AV_CODEC_ID_FLV1;
+}
+
 Failure damage(int64_t number, bool isItsOwn, const std::string &why) {
   return {PST_VIDEO_CORRUPT, "frame " + std::to_string(number) +
                                  (isItsOwn ? " is damaged" : " depends on a damaged one") + why};
@@ -204,7 +211,8 @@ bool Decoder::leavesWhatWas(int64_t at) const {
 
 // FFmpeg's decoder of MPEG-4 counts whether pictures end as they should. Until two do it takes any
 // bits behind one for a fault of encoders, which hides damage, unless it is told to look at them;
-// then that is what pictures before decide.
+// then that is what pictures before decide. That of H.263 does so as well: where decoding begins
+// later it is told to allow for none, and what it finds then is for pictures before to decide.
 bool Decoder::isInDoubt() const {
   return std::any_of(damaged.begin(), damaged.end(), [&](const Damage &one) {
     return one.packet >= doubtful.first && one.packet < doubtful.second;
@@ -226,13 +234,15 @@ bool Decoder::decode(const Piece &piece, int64_t begin) {
   check();
   // Decoders keep more over a flush than frames: tables, how they round.
   codec.reset();
-  codec = openCodec(*index.parameters, maxPixels, memory);
+  const bool isExact = begin > 0 && countsEnds(index.parameters->codec_id);
+  codec = openCodec(*index.parameters, maxPixels, memory, Damaged::Refuse,
+                    isExact ? 0 : FF_BUG_AUTODETECT);
   // H.264 else holds back frames before a recovery point, and with the first of
   // them at the end of the packets all that wait behind it.
   codec->flags |= AV_CODEC_FLAG_OUTPUT_CORRUPT;
   const bool isMpeg4 = codec->codec_id == AV_CODEC_ID_MPEG4 && begin > 0;
   codec->err_recognition |= isMpeg4 ? AV_EF_BUFFER : 0;
-  doubtful = {begin, isMpeg4 ? begin + 2 : begin};
+  doubtful = {begin, isMpeg4 ? begin + 2 : isExact ? INT64_MAX : begin};
   (void)reported(); // of what was before
   for (int64_t i = begin; i <= piece.end; ++i) {
     // Frames that no other one refers to are left out where they are not wanted.

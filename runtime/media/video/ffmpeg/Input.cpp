@@ -407,8 +407,9 @@ void open(AVCodecContext &context) {
 }
 
 CodecPtr openCodec(const AVCodecParameters &parameters, uint64_t maxPixels, FrameMemory &memory,
-                   Damaged pictures) {
+                   Damaged pictures, int bugs) {
   CodecPtr context = newCodec(parameters);
+  context->workaround_bugs = bugs;
   const AVCodec *codec = context->codec;
   context->max_pixels = int64_t(maxPixels);
   // Else many decoders keep damage to themselves. That of H.264 marks its frames, and would refuse

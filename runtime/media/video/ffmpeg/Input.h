@@ -145,9 +145,9 @@ enum class Damaged {
   Conceal ///< as FFmpeg's own program does, which counts it as a frame
 };
 
-/// Opens a decoder for a video stream, on the calling thread alone. `memory` must outlive it.
-/// Throws Failure.
+/// Opens a decoder for a video stream, on the calling thread alone. `memory` must outlive it;
+/// `bugs` are faults of encoders to allow for (FF_BUG_*). Throws Failure.
 CodecPtr openCodec(const AVCodecParameters &parameters, uint64_t maxPixels, FrameMemory &memory,
-                   Damaged pictures = Damaged::Refuse);
+                   Damaged pictures = Damaged::Refuse, int bugs = FF_BUG_AUTODETECT);
 
 } // namespace penstock::video
