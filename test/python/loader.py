@@ -7,6 +7,7 @@ import io
 import os
 import pathlib
 import pickle
+import subprocess
 import sys
 import tempfile
 import threading
@@ -874,6 +875,32 @@ pipeline both(a: path, b: path) {
 """
         with penstock.load(text, columns={"a": [1, 2, 3], "b": [40, 50]}, cache="") as loader:
             self.assertEqual([numpy.asarray(output).tolist() for output in next(iter(loader))], [[1, 2, 3, 40, 50], [0, 0, 0, 1, 1]])
+
+    def test_columns_without_numpy(self):
+        text = """import array, ctypes, sys
+sys.modules["numpy"] = None
+import penstock
+text = '''pipe 1
+pipeline p(x: path) {
+  for row in raw(x = column(x, i64)) order sequential
+  batch 9 per rank last keep { output x: i64[n] = row.x }
+}
+'''
+numbers = array.array("q", [3, 1, 2])
+for x in (numbers, numbers.tobytes(), memoryview(numbers).toreadonly(), [3, 1, 2]):
+    try:
+        with penstock.load(text, columns={"x": x}) as loader:
+            found = next(iter(loader))["x"].__array_interface__
+            print(list((ctypes.c_int64 * 3).from_address(found["data"][0])))
+    except penstock.SessionError as error:
+        print(error)
+"""
+        done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True)
+        self.assertEqual(done.stderr, "")
+        lines = done.stdout.splitlines()
+        self.assertEqual((lines[0], lines[2], len(lines)), ("[3, 1, 2]", "[3, 1, 2]", 4), done.stdout)
+        self.assertRegex(lines[1], "u8")
+        self.assertRegex(lines[3], "column `x`: a list becomes an array by NumPy, which is not installed; hint: array.array")
 
     def test_columns_of_other_libraries(self):
         class Fleeting:

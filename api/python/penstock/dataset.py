@@ -424,6 +424,23 @@ def _short(value: Any) -> str:
 _SETTERS = {BYTES: _set_bytes, NUMBER: _set_number, ARRAY: _set_array}
 
 
+#: Element types by their letters in the buffer protocol.
+_LETTERS = {"B": "u8", "b": "i8", "H": "u16", "h": "i16", "i": "i32", "l": "i64", "q": "i64", "e": "f16", "f": "f32", "d": "f64", "?": "bool"}
+
+
+def _buffer_of(value: Any) -> tuple[str, tuple[int, ...], tuple[int, ...], int, Any]:
+    """The same as `array_of`, where there is no NumPy, of what offers its memory, such as an array.array."""
+    try:
+        view = memoryview(value)
+    except TypeError:
+        raise TypeError(f"a {type(value).__name__} becomes an array by NumPy, which is not installed; hint: array.array('d', list)") from None
+    if view.format not in _LETTERS or not view.c_contiguous:
+        raise TypeError(f"no column for a buffer of `{view.format}`" + ("" if view.c_contiguous else " with gaps"))
+    owner = (ctypes.c_char * view.nbytes).from_buffer_copy(view) if view.readonly else (ctypes.c_char * view.nbytes).from_buffer(view)
+    assert view.shape is not None and view.strides is not None
+    return _LETTERS[view.format], view.shape, view.strides, ctypes.addressof(owner), owner
+
+
 def array_of(value: Any) -> tuple[str, tuple[int, ...], tuple[int, ...], int, Any]:
     """Type, shape, strides in bytes, address of a NumPy array or a tensor, and what keeps it alive."""
     if hasattr(value, "data_ptr"): # a tensor of PyTorch's; bf16 as its bits
@@ -434,7 +451,10 @@ def array_of(value: Any) -> tuple[str, tuple[int, ...], tuple[int, ...], int, An
         value = value.detach().resolve_neg() # whose elements have their signs elsewhere
         size = value.element_size()
         return dtype, tuple(value.shape), tuple(s * size for s in value.stride()), value.data_ptr(), value
-    import numpy
+    try:
+        import numpy
+    except ImportError:
+        return _buffer_of(value)
     refuse_masked(value)
     original, value = value, numpy.asarray(value) # also where there is an `__array_interface__`: its data may be an object, or made anew for each look
     described = value.__array_interface__
