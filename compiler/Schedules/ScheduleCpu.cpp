@@ -19,6 +19,7 @@
 #include "compiler/Schedules/SplitPads.h"
 #include "compiler/Schedules/Stored.h"
 #include "compiler/Schedules/TransposeInputs.h"
+#include "compiler/Schedules/WindowSpans.h"
 
 namespace penstock::schedules {
 #define GEN_PASS_DEF_SCHEDULECPU
@@ -212,6 +213,13 @@ struct ScheduleCpuPass : penstock::schedules::impl::ScheduleCpuBase<ScheduleCpuP
       for (MapOp split : splitAxes(kernel))
         addRemark(split, "schedule-cpu",
                   "is made with an axis for each digit of its places: lanes lie side by side");
+    for (WindowOp rows : separateWindows(kernel))
+      addRemark(
+          rows, "schedule-cpu",
+          "goes along one axis, and then another window along the other: neighbours share it");
+    for (Operation *spans : spanWindows(kernel))
+      store(*spans, "scratch",
+            "is computed once and stored in scratch memory: a wide window is reduced span by span");
     for (ConcatOp joined : splitPads(kernel))
       addRemark(joined, "schedule-cpu", "is joined of its borders and what lies between them");
     for (ReduceOp rows : separateReductions(kernel)) {
@@ -220,10 +228,6 @@ struct ScheduleCpuPass : penstock::schedules::impl::ScheduleCpuBase<ScheduleCpuP
       // Conversion stores it as a whole where it is not read row by row.
       rows->setAttr("schedule", builder.getStringAttr("ring"));
     }
-    for (WindowOp rows : separateWindows(kernel))
-      addRemark(
-          rows, "schedule-cpu",
-          "goes along one axis, and then another window along the other: neighbours share it");
     for (ViewOp copy : transposeInputs(kernel))
       store(*copy, "scratch",
             "is computed once and stored in scratch memory: a map reads it many times, across "

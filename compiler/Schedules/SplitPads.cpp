@@ -47,7 +47,7 @@ static bool isOfJoined(Value value) {
 
 static std::optional<LanePad> lanePadOf(PadOp op) {
   NamedTensorType from = tensorOf(op.getInput()), to = tensorOf(op.getResult());
-  if (op->hasAttr("schedule") || to.getRank() == 0 || !from.isStatic() || !to.isStatic())
+  if (to.getRank() == 0 || !from.isStatic() || !to.isStatic())
     return std::nullopt;
   const int64_t axis = usualLaneAxis(to);
   StringRef name = to.getAxes()[axis].name;
@@ -125,9 +125,10 @@ SmallVector<ConcatOp> penstock::schedules::splitPads(KernelOp kernel) {
   SmallVector<ConcatOp> made;
   for (auto op : llvm::make_early_inc_range(kernel.getBody().front().getOps<PadOp>())) {
     const std::optional<LanePad> pad = lanePadOf(op);
-    const bool isStored = llvm::all_of(op->getUsers(), [](Operation *user) {
-      return llvm::isa<ReturnOp, MapOp, CastOp, ResampleOp, PadOp>(user);
-    });
+    const bool isStored =
+        op->hasAttr("schedule") || llvm::all_of(op->getUsers(), [](Operation *user) {
+          return llvm::isa<ReturnOp, MapOp, CastOp, ResampleOp, PadOp>(user);
+        });
     if (!pad || !isStored || isOfJoined(op.getInput()))
       continue;
     OpBuilder b(op);

@@ -238,11 +238,15 @@ Value Draft::mix(Value a, Value b) {
 static Value combineAll(Draft &draft, ArrayRef<Value> neighbours, Value from = {}) {
   Rng &rng = draft.rng;
   OpBuilder &b = draft.builder;
-  const Type type = from ? from.getType() : computeType(draft);
+  const bool ofTruths = !from && neighbours.front().getType().isInteger(1) && rng.chance(0.5);
+  const Type type = from ? from.getType() : ofTruths ? b.getI1Type() : computeType(draft);
   static const std::vector<BinaryKind> kinds = {BinaryKind::add, BinaryKind::add, BinaryKind::mul,
                                                 BinaryKind::min, BinaryKind::max};
-  const BinaryKind kind = rng.pick(kinds);
-  const bool weighted = rng.chance(0.5);
+  static const std::vector<BinaryKind> bits = {BinaryKind::bit_and, BinaryKind::bit_or,
+                                               BinaryKind::bit_xor};
+  const bool ofBits = ofTruths || (llvm::isa<IntegerType>(type) && rng.chance(0.2));
+  const BinaryKind kind = rng.pick(ofBits ? bits : kinds);
+  const bool weighted = !ofTruths && rng.chance(0.5);
   std::vector<Value> sums(rng.chance(0.5) ? 32 : 1);
   for (size_t i = 0; i < neighbours.size(); ++i) {
     Value term = neighbours[i];
@@ -285,7 +289,8 @@ Value Draft::window(Value x) {
   for (const Dim &dim : dims)
     if (over.size() < 2 && rng.chance(isChain ? 0.8 : 0.6)) {
       over.push_back(dim.name);
-      low.push_back(wide ? rng.between(over.size() == 1 ? -40 : -3, -3) : rng.between(-2, 0));
+      const int64_t widest = over.size() > 1 ? 3 : rng.chance(0.2) ? 150 : 40;
+      low.push_back(wide ? rng.between(-widest, -3) : rng.between(-2, 0));
       high.push_back(wide ? rng.between(2, 5) : rng.between(low.back() < 0 ? -1 : 0, 2));
       neighbours *= high.back() - low.back() + 1;
       if (!rng.chance(0.15))
@@ -297,6 +302,11 @@ Value Draft::window(Value x) {
     }
   if (over.empty())
     return {};
+  std::optional<int64_t> middle = 0; // the number of the element itself among its neighbours
+  for (size_t k = 0; k < over.size(); ++k)
+    middle = middle && low[k] <= 0 && high[k] >= 0
+                 ? std::optional(*middle * (high[k] - low[k] + 1) - low[k])
+                 : std::nullopt;
   const auto border = static_cast<Border>(rng.below(5));
   const Value fill = border == Border::constant ? scalarOf(element(x)) : Value();
   const Value table = anyTable();
@@ -307,10 +317,24 @@ Value Draft::window(Value x) {
                             std::vector<Type>(static_cast<size_t>(neighbours), element(x)), dims);
   std::vector<Value> leaves(block->args_begin(), block->args_begin() + neighbours);
   if (wide || (isChain && rng.chance(0.8))) {
-    Value all = combineAll(*this, leaves);
-    if (rng.chance(0.4))
+    // All neighbours, or some that follow each other, with the first one, the element itself, or
+    // nothing else.
+    ArrayRef<Value> some = leaves;
+    if (rng.chance(0.2))
+      some = some.drop_front(static_cast<size_t>(rng.below(neighbours)) / 2)
+                 .drop_back(static_cast<size_t>(rng.below(neighbours)) / 2);
+    Value all = combineAll(*this, some);
+    const bool ofNumbers = !all.getType().isInteger(1);
+    if (ofNumbers && rng.chance(0.3))
       all = combineAll(*this, leaves, all);
-    leaves = {all, leaves.front()};
+    else if (ofNumbers && rng.chance(0.2))
+      all = binary(BinaryKind::sub, all, castTo(*this, combineAll(*this, leaves), all.getType()));
+    if (rng.chance(0.4))
+      leaves = {all, leaves.front()};
+    else if (middle && rng.chance(0.4))
+      leaves = {all, leaves[static_cast<size_t>(*middle)]};
+    else
+      leaves = {all};
   }
   if (rng.chance(0.3))
     leaves.push_back(rng.pick(scalars));
