@@ -13,12 +13,12 @@ using namespace penstock::schedules;
 static constexpr int64_t fewestNeighbours = 16, fewestAlong = 3;
 
 /// Returns whether what lies beyond rows is what a column of made-up elements reduces to.
-static bool bordersAgree(WindowOp op, WindowReduction &reduction) {
+static bool bordersAgree(WindowOp op, const WindowReduction &reduction) {
   if (op.getBorder() != Border::constant)
     return true;
   if (!reduction.terms[0].operations.empty() || !op.getFill())
     return false;
-  const BinaryKind kind = reduction.root.getKind();
+  const BinaryKind kind = reduction.kind;
   if (kind != BinaryKind::add && kind != BinaryKind::bit_xor)
     return true;
   auto fill = op.getFill().getDefiningOp<ConstantOp>();
@@ -28,12 +28,12 @@ static bool bordersAgree(WindowOp op, WindowReduction &reduction) {
 
 /// Along the first axis of terms, along the second one of what those reduce to.
 static WindowOp windowAlong(ReducedWindow &window, size_t axis, Value input,
-                            WindowReduction &reduction, bool makesTerms) {
+                            const WindowReduction &reduction, bool makesTerms) {
   WindowOp op = window.op;
   OpBuilder b(op);
-  const Location loc = reduction.root.getLoc();
+  const Location loc = reduction.root->getLoc();
   auto type = llvm::cast<NamedTensorType>(op.getResult().getType());
-  Type element = reduction.root.getType(),
+  Type element = reduction.type(),
        read = llvm::cast<NamedTensorType>(input.getType()).getElementType();
   Value fill = op.getFill();
   auto made = b.create<WindowOp>(loc, NamedTensorType::get(element, type.getAxes()), op.getBorder(),
@@ -53,8 +53,7 @@ static WindowOp windowAlong(ReducedWindow &window, size_t axis, Value input,
       for (Operation *inner : model.operations)
         term = b.clone(*inner, copies)->getResult(0);
     }
-    all = all ? b.create<BinaryOp>(loc, element, reduction.root.getKind(), all, term).getResult()
-              : term;
+    all = all ? b.create<BinaryOp>(loc, element, reduction.kind, all, term).getResult() : term;
   }
   b.create<YieldOp>(loc, all);
   return made;
@@ -71,13 +70,14 @@ SmallVector<WindowOp> penstock::schedules::separateWindows(KernelOp kernel) {
     const int64_t neighbours = window->along(0) * window->along(1);
     if (neighbours < fewestNeighbours || !llvm::all_of(
                                              window->reductions,
-                                             [&](WindowReduction &reduction) {
-                                               return reduction.count() == neighbours &&
+                                             [&](const WindowReduction &reduction) {
+                                               return !reduction.isPlace &&
+                                                      reduction.count() == neighbours &&
                                                       bordersAgree(op, reduction);
                                              }))
       continue;
     SmallVector<Value> results;
-    for (WindowReduction &reduction : window->reductions) {
+    for (const WindowReduction &reduction : window->reductions) {
       made.push_back(windowAlong(*window, 0, op.getInput(), reduction, true));
       results.push_back(
           windowAlong(*window, 1, made.back().getResult(), reduction, false).getResult());

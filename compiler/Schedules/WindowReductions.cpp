@@ -2,6 +2,7 @@
 //
 // Reductions in the body of a window.
 #include "compiler/Schedules/WindowReductions.h"
+#include "compiler/Dialect/ScalarBuilder.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -39,7 +40,10 @@ private:
     return argument && argument.getOwner() == &body && argument.getArgNumber() < neighbours();
   }
   bool readTerm(Value value, WindowTerm &term);
-  bool readReduction(BinaryOp root, WindowReduction &reduction);
+  bool readTermOf(Value value, WindowReduction &reduction);
+  bool readReduction(Operation *root, WindowReduction &reduction);
+  bool readCombined(BinaryOp root, WindowReduction &reduction);
+  bool readPlace(SelectOp root, WindowReduction &reduction);
 
   Block &body;
   ReducedWindow found;
@@ -85,10 +89,20 @@ bool Finder::readTerm(Value value, WindowTerm &term) {
   return term.operations.size() <= mostOperationsOfOne;
 }
 
-bool Finder::readReduction(BinaryOp root, WindowReduction &reduction) {
+/// Adds a term like those before it.
+bool Finder::readTermOf(Value value, WindowReduction &reduction) {
+  WindowTerm term;
+  if (!readTerm(value, term) || !term.neighbour ||
+      (!reduction.terms.empty() && term.shape != reduction.terms[0].shape))
+    return false;
+  reduction.terms.push_back(std::move(term));
+  return true;
+}
+
+bool Finder::readCombined(BinaryOp root, WindowReduction &reduction) {
   if (!isExact(root))
     return false;
-  reduction.root = root;
+  reduction.kind = root.getKind();
   SmallVector<Value> open{root.getRhs(), root.getLhs()};
   while (!open.empty()) {
     Value value = open.pop_back_val();
@@ -99,15 +113,63 @@ bool Finder::readReduction(BinaryOp root, WindowReduction &reduction) {
       open.append({inner.getRhs(), inner.getLhs()});
       continue;
     }
-    WindowTerm term;
-    if (!readTerm(value, term) || !term.neighbour ||
-        (!reduction.terms.empty() && term.shape != reduction.terms[0].shape))
+    if (!readTermOf(value, reduction))
       return false;
-    reduction.terms.push_back(std::move(term));
   }
   llvm::sort(reduction.terms, [](const WindowTerm &a, const WindowTerm &b) {
     return a.neighbour.getArgNumber() < b.neighbour.getArgNumber();
   });
+  return true;
+}
+
+/// The place of the best one so far, or that of the next one where it is better.
+bool Finder::readPlace(SelectOp root, WindowReduction &reduction) {
+  reduction.isPlace = true;
+  SmallVector<CompareOp> links; // from the last one backwards
+  Value place = root.getResult();
+  while (auto select = place.getDefiningOp<SelectOp>()) {
+    auto link = select.getCondition().getDefiningOp<CompareOp>();
+    if (!link || link->getBlock() != &body ||
+        (!links.empty() && link.getPredicate() != links[0].getPredicate()))
+      return false;
+    links.push_back(link);
+    place = select.getOnFalse();
+  }
+  const Predicate better = links.empty() ? Predicate::eq : links[0].getPredicate();
+  if (constantOf(place) != 0 || (better != Predicate::lt && better != Predicate::gt))
+    return false;
+  reduction.kind = better == Predicate::lt ? BinaryKind::min : BinaryKind::max;
+  std::reverse(links.begin(), links.end());
+  // Places count the links, and each link compares the next one with the best one before it.
+  place = root.getResult();
+  for (int64_t number = static_cast<int64_t>(links.size()); number > 0; --number) {
+    auto select = place.getDefiningOp<SelectOp>();
+    if (constantOf(select.getOnTrue()) != number)
+      return false;
+    place = select.getOnFalse();
+  }
+  if (!readTermOf(links[0].getRhs(), reduction))
+    return false;
+  for (auto [number, link] : llvm::enumerate(links)) {
+    if (number > 0) {
+      auto best = link.getRhs().getDefiningOp<SelectOp>();
+      CompareOp before = links[number - 1];
+      if (!best || best.getCondition() != before.getResult() ||
+          best.getOnTrue() != before.getLhs() || best.getOnFalse() != before.getRhs())
+        return false;
+    }
+    if (!readTermOf(link.getLhs(), reduction))
+      return false;
+  }
+  return true;
+}
+
+bool Finder::readReduction(Operation *root, WindowReduction &reduction) {
+  reduction.root = root;
+  auto combined = llvm::dyn_cast<BinaryOp>(root);
+  auto place = llvm::dyn_cast<SelectOp>(root);
+  if (!(combined && readCombined(combined, reduction)) && !(place && readPlace(place, reduction)))
+    return false;
   for (auto [number, term] : llvm::enumerate(reduction.terms))
     if (term.neighbour.getArgNumber() != reduction.terms[0].neighbour.getArgNumber() + number)
       return false;
@@ -131,7 +193,7 @@ std::optional<ReducedWindow> Finder::run() {
     if (!used.insert(inner).second)
       continue;
     WindowReduction reduction;
-    if (auto root = llvm::dyn_cast<BinaryOp>(inner); root && readReduction(root, reduction)) {
+    if (readReduction(inner, reduction)) {
       found.reductions.push_back(std::move(reduction));
       roots.insert(inner);
       if (found.reductions.size() > mostReductions)
@@ -153,7 +215,7 @@ std::optional<ReducedWindow> Finder::run() {
 void ReducedWindow::putTogether(ArrayRef<Value> results) {
   OpBuilder b(op);
   Block &body = op.getBody().front();
-  if (rest.empty() && body.getTerminator()->getOperand(0) == reductions[0].root.getResult()) {
+  if (rest.empty() && body.getTerminator()->getOperand(0) == reductions[0].root->getResult(0)) {
     op.getResult().replaceAllUsesWith(results[0]);
     op.erase();
     return;
@@ -171,7 +233,7 @@ void ReducedWindow::putTogether(ArrayRef<Value> results) {
       b.createBlock(&map.getBody(), {}, types, SmallVector<Location>(types.size(), op.getLoc()));
   IRMapping copies;
   for (auto [number, reduction] : llvm::enumerate(reductions))
-    copies.map(reduction.root.getResult(), made->getArgument(static_cast<unsigned>(number)));
+    copies.map(reduction.root->getResult(0), made->getArgument(static_cast<unsigned>(number)));
   if (readsMiddle)
     copies.map(body.getArgument(static_cast<unsigned>(*middleOf(op))),
                made->getArgument(static_cast<unsigned>(results.size())));

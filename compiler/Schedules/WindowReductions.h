@@ -17,10 +17,15 @@ struct WindowTerm {
 };
 
 /// A reduction of terms that are alike, of neighbours that follow each other. Their order changes
-/// nothing: a minimum, a maximum, a sum of integers or of bits.
+/// nothing: a minimum, a maximum, a sum of integers or of bits, or the place of the first least or
+/// greatest one.
 struct WindowReduction {
-  pipe::BinaryOp root;
+  mlir::Operation *root = nullptr;
+  pipe::BinaryKind kind{};
   llvm::SmallVector<WindowTerm> terms;
+  bool isPlace = false; ///< counted from 0; `kind` is min or max
+
+  mlir::Type type() const { return root->getResult(0).getType(); }
 
   int64_t first() const { return terms[0].neighbour.getArgNumber(); }
   int64_t count() const { return static_cast<int64_t>(terms.size()); }

@@ -12,9 +12,11 @@ using namespace penstock::schedules;
 
 /// Spans that make one of the next ones: two take twice as many passes, eight more reads.
 static constexpr int64_t radix = 4;
-/// Neighbours from which on these are faster, where a row of spans stays in a near cache, and where
-/// it does not.
-static constexpr int64_t fewestNear = 16, fewestFar = 48, nearBytes = int64_t{2} << 20;
+/// Neighbours from which on these are faster, where a row of spans stays in a near cache: less is
+/// gained where the direct way adds bytes up in half of the registers, or axes are short. And
+/// where it does not.
+static constexpr int64_t fewestNear = 16, fewestOfSum = 32, fewestOfVolume = 32, fewestFar = 48,
+                         nearBytes = int64_t{2} << 20;
 /// Bytes of all rows of spans, at most.
 static constexpr int64_t mostScratch = int64_t{1} << 28;
 
@@ -25,56 +27,101 @@ struct Level {
   int64_t length;
 };
 
+/// A key and its place as one integer, the key above: the place counts down where the greatest one
+/// is looked for, so that of equal keys the first one wins.
+struct PlacedKey {
+  IntegerType type;          ///< null: there is none as wide
+  SmallVector<int64_t> bits; ///< of the place along each axis of the window
+  int64_t placeBits = 0;
+
+  int64_t mask() const { return (int64_t{1} << placeBits) - 1; }
+};
+
 class Spans {
 public:
   Spans(ReducedWindow window, SmallVectorImpl<Operation *> &stored)
       : window(std::move(window)), op(this->window.op), b(op), stored(stored),
-        type(tensorOf(op.getInput())),
-        axis(type.axisIndex(llvm::cast<StringAttr>(op.getOver()[0]))) {}
+        type(tensorOf(op.getInput())) {
+    for (auto name : op.getOver().getAsRange<StringAttr>())
+      axes.push_back(type.axisIndex(name));
+  }
+  bool isWorthIt();
   void run();
 
 private:
-  int64_t extent(Value row) { return tensorOf(row).getAxes()[axis].extent; }
-  NamedTensorType rowType(int64_t extent, Type element);
-  Value view(Value row, int64_t first, int64_t extent);
-  MapOp map(ValueRange inputs, NamedTensorType to, llvm::function_ref<Value(ValueRange)> body);
+  /// Elements before the row, and how far into the padded row the window of element 0 begins.
+  int64_t before(size_t k) { return std::max<int64_t>(-op.getLow()[k], 0); }
+  int64_t start(size_t k) { return op.getLow()[k] + before(k); }
+  int64_t paddedExtent(size_t k) {
+    return type.getAxes()[axes[k]].extent + before(k) + std::max<int64_t>(op.getHigh()[k], 0);
+  }
+  int64_t count(const WindowReduction &reduction, size_t k) {
+    return axes.size() == 1 ? reduction.count() : window.along(k);
+  }
+  PlacedKey placedKey(const WindowReduction &reduction);
+  Type elementOf(const WindowReduction &reduction) {
+    return reduction.isPlace ? Type(placedKey(reduction).type) : reduction.type();
+  }
+  Value view(Value row, int64_t axis, int64_t first, int64_t extent);
+  MapOp map(ValueRange inputs, NamedTensorType to,
+            llvm::function_ref<Value(ValueRange, ValueRange)> body);
   Value store(Operation *made) {
     stored.push_back(made);
     return made->getResult(0);
   }
+  Value constant(Type type, int64_t number) {
+    return b.create<ConstantOp>(op.getLoc(), type, b.getIntegerAttr(type, number));
+  }
+  Value binary(BinaryKind kind, Value x, Value y) {
+    return b.create<BinaryOp>(op.getLoc(), x.getType(), kind, x, y);
+  }
+  Value binary(BinaryKind kind, Value x, int64_t number) {
+    return binary(kind, x, constant(x.getType(), number));
+  }
+  Value cast(Value x, Type to) {
+    return x.getType() == to
+               ? x
+               : b.create<CastOp>(op.getLoc(), to, CastMode::value, x, ValueRange()).getResult();
+  }
   Value paddedInput();
-  Value terms(Value row, const WindowTerm &model, Type element);
-  Value combined(ArrayRef<std::pair<Value, int64_t>> parts, int64_t first, int64_t extent,
-                 BinaryOp by);
-  Value reduced(Value padded, WindowReduction &reduction);
+  Value terms(Value row, const WindowReduction &reduction);
+  Value withPlace(Value key, ValueRange places, const WindowReduction &reduction);
+  Value placeOf(Value both, ValueRange places, const WindowReduction &reduction);
+  Value combined(ArrayRef<std::pair<Value, int64_t>> parts, int64_t axis, int64_t first,
+                 int64_t extent, BinaryKind by);
+  Value reducedAlong(Value row, size_t k, const WindowReduction &reduction);
 
   ReducedWindow window;
   WindowOp op;
   OpBuilder b;
   SmallVectorImpl<Operation *> &stored;
   NamedTensorType type;
-  int64_t axis;
+  SmallVector<int64_t> axes;
 };
 } // namespace
 
-NamedTensorType Spans::rowType(int64_t extent, Type element) {
+static NamedTensorType withExtent(NamedTensorType type, int64_t axis, int64_t extent) {
   SmallVector<Axis> axes(type.getAxes());
   axes[static_cast<size_t>(axis)].extent = extent;
-  return NamedTensorType::get(element, axes);
+  return type.withAxes(axes);
 }
 
-Value Spans::view(Value row, int64_t first, int64_t extent) {
+static NamedTensorType withElement(NamedTensorType type, Type element) {
+  return NamedTensorType::get(element, type.getAxes());
+}
+
+Value Spans::view(Value row, int64_t axis, int64_t first, int64_t extent) {
   SmallVector<AffineExpr> places;
-  for (unsigned k = 0; k < static_cast<unsigned>(type.getRank()); ++k)
-    places.push_back(b.getAffineDimExpr(k));
-  places[static_cast<size_t>(axis)] = places[static_cast<size_t>(axis)] + first;
-  auto at = AffineMap::get(static_cast<unsigned>(type.getRank()), 0, places, b.getContext());
-  return b.create<ViewOp>(op.getLoc(), rowType(extent, tensorOf(row).getElementType()), row,
-                          AffineMapAttr::get(at), ValueRange(), ValueRange());
+  const auto rank = static_cast<unsigned>(type.getRank());
+  for (unsigned k = 0; k < rank; ++k)
+    places.push_back(b.getAffineDimExpr(k) + (k == axis ? first : 0));
+  return b.create<ViewOp>(op.getLoc(), withExtent(tensorOf(row), axis, extent), row,
+                          AffineMapAttr::get(AffineMap::get(rank, 0, places, b.getContext())),
+                          ValueRange(), ValueRange());
 }
 
 MapOp Spans::map(ValueRange inputs, NamedTensorType to,
-                 llvm::function_ref<Value(ValueRange)> body) {
+                 llvm::function_ref<Value(ValueRange, ValueRange)> body) {
   auto made = b.create<MapOp>(op.getLoc(), to, inputs, ValueRange());
   SmallVector<Type> types;
   for (Value input : inputs)
@@ -83,64 +130,117 @@ MapOp Spans::map(ValueRange inputs, NamedTensorType to,
   OpBuilder::InsertionGuard guard(b);
   Block *block =
       b.createBlock(&made.getBody(), {}, types, SmallVector<Location>(types.size(), op.getLoc()));
-  SmallVector<Value> elements(block->getArguments().take_front(inputs.size()));
-  b.create<YieldOp>(op.getLoc(), body(elements));
+  SmallVector<Value> arguments(block->getArguments());
+  b.create<YieldOp>(op.getLoc(), body(ArrayRef(arguments).take_front(inputs.size()),
+                                      ArrayRef(arguments).drop_front(inputs.size())));
   return made;
 }
 
 /// The input with what lies beyond its ends, as far as the window looks.
 Value Spans::paddedInput() {
-  const int64_t low = std::max<int64_t>(-op.getLow()[0], 0),
-                high = std::max<int64_t>(op.getHigh()[0], 0);
-  const NamedTensorType padded =
-      rowType(type.getAxes()[axis].extent + low + high, type.getElementType());
-  return b.create<PadOp>(op.getLoc(), padded, op.getBorder(), op.getInput(), op.getOver(),
-                         ValueRange(ScalarBuilder(b, op.getLoc()).constant(low)), op.getFill(),
-                         ValueRange());
+  NamedTensorType padded = type;
+  SmallVector<Value> low;
+  for (auto [k, axis] : llvm::enumerate(axes)) {
+    padded = withExtent(padded, axis, paddedExtent(k));
+    low.push_back(ScalarBuilder(b, op.getLoc()).constant(before(k)));
+  }
+  return b.create<PadOp>(op.getLoc(), padded, op.getBorder(), op.getInput(), op.getOver(), low,
+                         op.getFill(), ValueRange());
+}
+
+PlacedKey Spans::placedKey(const WindowReduction &reduction) {
+  const WindowTerm &model = reduction.terms[0];
+  Type key = model.operations.empty() ? type.getElementType()
+                                      : model.operations.back()->getResult(0).getType();
+  PlacedKey made;
+  for (size_t k = 0; k < axes.size(); ++k) {
+    made.bits.push_back(llvm::Log2_64_Ceil(static_cast<uint64_t>(paddedExtent(k))));
+    made.placeBits += made.bits.back();
+  }
+  const int64_t both = key.getIntOrFloatBitWidth() + isUnsigned(key) + made.placeBits;
+  if (both <= 64)
+    made.type = both <= 32 ? b.getI32Type() : b.getI64Type();
+  return made;
+}
+
+/// A key, and where it stands in the padded input.
+Value Spans::withPlace(Value key, ValueRange places, const WindowReduction &reduction) {
+  const PlacedKey both = placedKey(reduction);
+  Value place;
+  for (auto [k, axis] : llvm::enumerate(axes)) {
+    Value along = cast(places[static_cast<size_t>(axis)], both.type);
+    place = place ? binary(BinaryKind::add, binary(BinaryKind::shl, place, both.bits[k]), along)
+                  : along;
+  }
+  if (reduction.kind == BinaryKind::max)
+    place = binary(BinaryKind::bit_xor, place, both.mask());
+  return binary(BinaryKind::bit_or, binary(BinaryKind::shl, cast(key, both.type), both.placeBits),
+                place);
+}
+
+/// The number of the neighbour that stands there, among those of the element at `places`.
+Value Spans::placeOf(Value found, ValueRange places, const WindowReduction &reduction) {
+  const PlacedKey both = placedKey(reduction);
+  if (reduction.kind == BinaryKind::max)
+    found = binary(BinaryKind::bit_xor, found, both.mask());
+  Value number;
+  int64_t shift = both.placeBits;
+  for (auto [k, axis] : llvm::enumerate(axes)) {
+    shift -= both.bits[k];
+    Value along = binary(BinaryKind::bit_and, binary(BinaryKind::shr, found, shift),
+                         (int64_t{1} << both.bits[k]) - 1);
+    Value from = cast(places[static_cast<size_t>(axis)], both.type);
+    along = binary(BinaryKind::sub, binary(BinaryKind::sub, along, from),
+                   start(k) + (axes.size() == 1 ? reduction.first() : 0));
+    number = number
+                 ? binary(BinaryKind::add, binary(BinaryKind::mul, number, window.along(k)), along)
+                 : along;
+  }
+  return cast(number, reduction.type());
 }
 
 /// What the body makes of each neighbour alone.
-Value Spans::terms(Value row, const WindowTerm &model, Type element) {
-  return store(map(row, rowType(extent(row), element), [&](ValueRange elements) {
+Value Spans::terms(Value row, const WindowReduction &reduction) {
+  const WindowTerm &model = reduction.terms[0];
+  const NamedTensorType to = withElement(tensorOf(row), elementOf(reduction));
+  return store(map(row, to, [&](ValueRange elements, ValueRange places) {
     IRMapping copies;
     copies.map(Value(model.neighbour), elements[0]);
     Value made = elements[0];
     for (Operation *inner : model.operations)
       made = b.clone(*inner, copies)->getResult(0);
-    return made;
+    return reduction.isPlace ? withPlace(made, places, reduction) : made;
   }));
 }
 
 /// Elements of several rows, each so many places further on, reduced to one.
-Value Spans::combined(ArrayRef<std::pair<Value, int64_t>> parts, int64_t first, int64_t extent,
-                      BinaryOp by) {
+Value Spans::combined(ArrayRef<std::pair<Value, int64_t>> parts, int64_t axis, int64_t first,
+                      int64_t extent, BinaryKind by) {
   SmallVector<Value> views;
   for (auto [row, further] : parts)
-    views.push_back(view(row, first + further, extent));
-  return map(views, rowType(extent, by.getType()), [&](ValueRange elements) {
+    views.push_back(view(row, axis, first + further, extent));
+  return map(views, tensorOf(views[0]), [&](ValueRange elements, ValueRange) {
     Value all = elements[0];
     for (Value next : elements.drop_front())
-      all = b.create<BinaryOp>(by.getLoc(), by.getType(), by.getKind(), all, next);
+      all = binary(by, all, next);
     return all;
   });
 }
 
-Value Spans::reduced(Value padded, WindowReduction &reduction) {
-  const WindowTerm &model = reduction.terms[0];
-  BinaryOp root = reduction.root;
-  const int64_t count = reduction.count();
-  SmallVector<Level> levels;
-  levels.push_back({model.operations.empty() ? padded : terms(padded, model, root.getType()), 1});
+Value Spans::reducedAlong(Value row, size_t k, const WindowReduction &reduction) {
+  const int64_t count = this->count(reduction, k), axis = axes[k];
+  auto extent = [&](Value of) { return tensorOf(of).getAxes()[axis].extent; };
+  SmallVector<Level> levels{{row, 1}};
   while (levels.back().length * radix < count) {
     const Level last = levels.back();
     SmallVector<std::pair<Value, int64_t>> parts;
-    for (int64_t k = 0; k < radix; ++k)
-      parts.emplace_back(last.spans, k * last.length);
+    for (int64_t part = 0; part < radix; ++part)
+      parts.emplace_back(last.spans, part * last.length);
     const int64_t left = extent(last.spans) - (radix - 1) * last.length;
-    Value spans = combined(parts, 0, left, root);
+    Value spans = combined(parts, axis, 0, left, reduction.kind);
     levels.push_back({store(spans.getDefiningOp()), radix * last.length});
   }
-  const bool overlaps = root.getKind() != BinaryKind::add && root.getKind() != BinaryKind::bit_xor;
+  const bool overlaps = reduction.kind != BinaryKind::add && reduction.kind != BinaryKind::bit_xor;
   SmallVector<std::pair<Value, int64_t>> parts;
   int64_t done = 0;
   for (const Level &level : llvm::reverse(levels)) {
@@ -151,47 +251,66 @@ Value Spans::reduced(Value padded, WindowReduction &reduction) {
       done = count;
     }
   }
-  const int64_t first = op.getLow()[0] + reduction.first() + std::max<int64_t>(-op.getLow()[0], 0);
-  return combined(parts, first, type.getAxes()[axis].extent, root);
+  return combined(parts, axis, start(k) + (axes.size() == 1 ? reduction.first() : 0),
+                  type.getAxes()[axis].extent, reduction.kind);
 }
 
 void Spans::run() {
   Value padded = paddedInput();
-  if (llvm::any_of(window.reductions, [](WindowReduction &reduction) {
-        return reduction.terms[0].operations.empty();
-      }))
+  auto readsElements = [](const WindowReduction &reduction) {
+    return reduction.terms[0].operations.empty() && !reduction.isPlace;
+  };
+  if (llvm::any_of(window.reductions, readsElements))
     store(padded.getDefiningOp());
   SmallVector<Value> results;
-  for (WindowReduction &reduction : window.reductions)
-    results.push_back(reduced(padded, reduction));
+  for (const WindowReduction &reduction : window.reductions) {
+    Value row = readsElements(reduction) ? padded : terms(padded, reduction);
+    for (size_t k = 0; k < axes.size(); ++k)
+      row = reducedAlong(row, k, reduction);
+    if (reduction.isPlace)
+      row = map(row, withElement(type, reduction.type()), [&](ValueRange found, ValueRange places) {
+        return placeOf(found[0], places, reduction);
+      });
+    results.push_back(row);
+  }
   window.putTogether(results);
 }
 
 /// Returns whether passes over stored rows are less than the window's reads, and there is room.
-static bool isWorthSpans(ReducedWindow &window) {
-  const NamedTensorType type = tensorOf(window.op.getInput());
+bool Spans::isWorthIt() {
   if (!type.isStatic() || type.numElements() == 0)
     return false;
-  int64_t most = 0, rows = 0, bytes = scalarBytes(type.getElementType());
-  for (WindowReduction &reduction : window.reductions) {
-    most = std::max(most, reduction.count());
-    bytes = std::max(bytes, scalarBytes(reduction.root.getType()));
-    for (int64_t length = 1; length < reduction.count(); length *= radix)
-      ++rows;
+  bool isWide = false;
+  int64_t rows = 0, bytes = scalarBytes(type.getElementType()), neighbours = 1;
+  for (size_t k = 0; k < axes.size(); ++k)
+    neighbours *= window.along(k);
+  for (const WindowReduction &reduction : window.reductions) {
+    if ((axes.size() > 1 && reduction.count() != neighbours) ||
+        (reduction.isPlace && !placedKey(reduction).type))
+      return false;
+    bytes = std::max(bytes, scalarBytes(elementOf(reduction)));
+    for (size_t k = 0; k < axes.size(); ++k)
+      for (int64_t length = 1; length < count(reduction, k); length *= radix)
+        ++rows;
   }
-  const int64_t axis = type.axisIndex(llvm::cast<StringAttr>(window.op.getOver()[0])),
-                along = type.getAxes()[axis].extent;
-  bytes *= type.numElements() / along * (along + window.along(0));
-  return most >= (bytes <= nearBytes ? fewestNear : fewestFar) && rows * bytes <= mostScratch;
+  bytes *= type.numElements();
+  for (auto [k, axis] : llvm::enumerate(axes))
+    bytes = bytes / type.getAxes()[axis].extent * paddedExtent(k);
+  for (const WindowReduction &reduction : window.reductions) {
+    const bool isSum = axes.size() == 1 && reduction.kind == BinaryKind::add;
+    const int64_t near = isSum ? fewestOfSum : axes.size() > 2 ? fewestOfVolume : fewestNear;
+    isWide |= reduction.count() >= (bytes <= nearBytes ? near : fewestFar);
+  }
+  return isWide && rows * bytes <= mostScratch;
 }
 
 SmallVector<Operation *> penstock::schedules::spanWindows(KernelOp kernel) {
   SmallVector<Operation *> stored;
-  for (auto op : llvm::make_early_inc_range(kernel.getBody().front().getOps<WindowOp>())) {
-    if (op.getOver().size() != 1)
-      continue;
-    if (std::optional<ReducedWindow> window = reducedWindow(op); window && isWorthSpans(*window))
-      Spans(std::move(*window), stored).run();
-  }
+  for (auto op : llvm::make_early_inc_range(kernel.getBody().front().getOps<WindowOp>()))
+    if (std::optional<ReducedWindow> window = reducedWindow(op)) {
+      Spans spans(std::move(*window), stored);
+      if (spans.isWorthIt())
+        spans.run();
+    }
   return stored;
 }

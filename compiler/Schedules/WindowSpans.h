@@ -7,10 +7,11 @@
 
 namespace penstock::schedules {
 
-/// What wide windows along one axis reduce (WindowReductions.h) comes from spans of 4, 16, 64 ...
-/// neighbours, each reduced for every element of a row, borders included, out of four of the spans
+/// What wide windows reduce (WindowReductions.h) comes from spans of 4, 16, 64 ... neighbours along
+/// each axis, reduced for every element of a row, borders included, out of four of the spans
 /// before: a thousand neighbours take a dozen reads and five passes. Two spans of a minimum, a
-/// maximum, or of bits may overlap; those of a sum follow each other. Returns what is to be stored.
+/// maximum, or of bits may overlap; those of a sum follow each other. Of a place, keys are reduced
+/// with their places below them. Returns what is to be stored.
 llvm::SmallVector<mlir::Operation *> spanWindows(pipe::KernelOp kernel);
 
 } // namespace penstock::schedules

@@ -275,6 +275,25 @@ static Value combineAll(Draft &draft, ArrayRef<Value> neighbours, Value from = {
   return sums[0];
 }
 
+/// The place of the first least or greatest neighbour.
+static Value firstOf(Draft &draft, ArrayRef<Value> neighbours) {
+  OpBuilder &b = draft.builder;
+  static const std::vector<const char *> keys = {"i32", "i32", "u8", "i16", "i64"};
+  const Type type = scalarType(b.getContext(), draft.rng.pick(keys));
+  const Predicate better = draft.rng.chance(0.5) ? Predicate::lt : Predicate::gt;
+  auto number = [&](int64_t value) -> Value {
+    return b.create<ConstantOp>(draft.loc, b.getI64Type(), b.getI64IntegerAttr(value));
+  };
+  Value place = number(0), best = castTo(draft, neighbours.front(), type);
+  for (size_t i = 1; i < neighbours.size(); ++i) {
+    const Value key = castTo(draft, neighbours[i], type);
+    const Value isBetter = b.create<CompareOp>(draft.loc, better, key, best);
+    place = b.create<SelectOp>(draft.loc, isBetter, number(static_cast<int64_t>(i)), place);
+    best = b.create<SelectOp>(draft.loc, isBetter, key, best);
+  }
+  return place;
+}
+
 Value Draft::window(Value x) {
   const Dims dims = dimsOf(x);
   if (dims.empty())
@@ -323,7 +342,7 @@ Value Draft::window(Value x) {
     if (rng.chance(0.2))
       some = some.drop_front(static_cast<size_t>(rng.below(neighbours)) / 2)
                  .drop_back(static_cast<size_t>(rng.below(neighbours)) / 2);
-    Value all = combineAll(*this, some);
+    Value all = rng.chance(0.2) ? firstOf(*this, some) : combineAll(*this, some);
     const bool ofNumbers = !all.getType().isInteger(1);
     if (ofNumbers && rng.chance(0.3))
       all = combineAll(*this, leaves, all);
