@@ -101,10 +101,6 @@ static LogicalResult verifyAxes(Operation *op, StringRef name, LoopsAttr loops, 
   if (!isAxis(loops.getAlong()) || !isAxis(loops.getUnroll()) || !isAxis(loops.getAcross()))
     return op->emitOpError() << "has `" << name << " = " << loops
                              << "` (C6); axes of it are those of " << value.getType();
-  if (const int64_t bytes = loops.getAcross() ? scalarBytes(type.getElementType()) : 4;
-      bytes != 4 && bytes != 8)
-    return op->emitOpError() << "has `" << name << " = " << loops << "` (C7); `across` stands with "
-                             << "elements of 4 or 8 bytes, and these have " << bytes;
   if (StringAttr unroll = loops.getUnroll()) {
     const Axis &axis = type.getAxes()[type.axisIndex(unroll)];
     if (!axis.isStatic() || axis.extent > mostSideBySide)

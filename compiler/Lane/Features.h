@@ -27,6 +27,9 @@ struct Features {
 
   /// Elements of so many bytes in a register.
   int64_t lanesOf(int64_t bytes) const { return registerBytes / bytes; }
+  /// Rows of a square that is transposed in registers. Smaller elements have a piece of a register:
+  /// as many rows as that have elements.
+  int64_t rowsOfSquare(int64_t bytes) const { return (bytes < 4 ? 16 : registerBytes) / bytes; }
   /// A table of 256 bytes is two pairs of registers, each of which one permutation takes bytes of.
   bool hasByteTables() const { return permuteBytes && registerBytes == 64; }
   bool selects(int64_t bytes) const {

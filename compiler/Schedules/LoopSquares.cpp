@@ -9,6 +9,8 @@ using namespace penstock::schedules;
 
 /// How far apart lanes are still taken out of registers.
 static constexpr int64_t mostApart = 16;
+/// How far apart those are that go in squares.
+static constexpr int64_t mostBetween = 4;
 
 namespace {
 /// Follows what a tensor is computed of to memory, with the axis of the result that each axis
@@ -28,17 +30,26 @@ private:
 };
 } // namespace
 
-/// Follows to memory, where a tensor lies along its last axis.
+/// Follows to memory, where a tensor lies along the last axis whose index is not the same
+/// everywhere.
 bool Squares::read(NamedTensorType type, ArrayRef<int64_t> axes) {
   const auto *place = llvm::find(axes, along);
   if (place == axes.end())
     return true; // the same in all lanes
-  int64_t apart = 1;
-  for (const Axis &axis : type.getAxes().drop_front(place - axes.begin() + 1))
-    apart = axis.isStatic() ? apart * axis.extent : mostApart + 1;
-  if (apart <= mostApart || axes.back() < 0 || (across >= 0 && across != axes.back()))
+  const auto apart = [&](const int64_t *from) {
+    int64_t elements = 1;
+    for (const Axis &axis : type.getAxes().drop_front(from - axes.begin() + 1))
+      elements = axis.isStatic() ? elements * axis.extent : mostApart + 1;
+    return elements;
+  };
+  // An element may be one of a few, as one part of a complex number.
+  const auto *last = axes.end();
+  while (last != axes.begin() && *(last - 1) < 0)
+    --last;
+  const int64_t found = *--last;
+  if (apart(place) <= mostApart || apart(last) > mostBetween || (across >= 0 && across != found))
     return false;
-  across = axes.back();
+  across = found;
   return true;
 }
 
@@ -93,16 +104,14 @@ bool Squares::follow(Value tensor, ArrayRef<int64_t> axes) {
 int64_t penstock::schedules::squareAxis(ValueRange made, int64_t along, const StoredValues &stored,
                                         const penstock::lane::Features &has) {
   auto type = llvm::cast<NamedTensorType>(made.front().getType());
-  const int64_t bytes = scalarBytes(type.getElementType());
-  if (bytes != 4 && bytes != 8)
-    return -1;
+  const int64_t rows = has.rowsOfSquare(scalarBytes(type.getElementType()));
   Squares squares(along, stored);
   for (Value value : made)
     if (!squares.follow(value, llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()))))
       return -1;
   const auto isLong = [&](int64_t axis) {
     const Axis &a = type.getAxes()[axis];
-    return !a.isStatic() || a.extent >= has.lanesOf(bytes);
+    return !a.isStatic() || a.extent >= rows;
   };
   return squares.across >= 0 && isLong(along) && isLong(squares.across) ? squares.across : -1;
 }

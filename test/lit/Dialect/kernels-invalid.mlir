@@ -289,15 +289,6 @@ pipe.kernel @k "pixels" {
 
 // -----
 
-// kernel, C7, of squares.
-pipe.kernel @k "pixels" {
-^bb0(%x: !pipe.tensor<u8[h=17, w=4]>):
-  // expected-error @below {{(C7); `across` stands with elements of 4 or 8 bytes, and these have 1}}
-  pipe.return %x : !pipe.tensor<u8[h=17, w=4]> {copies = #schedule.loops<along = "w", lanes = 4, across = "h", tail = overlap>}
-}
-
-// -----
-
 // kernel, C8.
 pipe.kernel @k "pixels" {
 ^bb0(%x: !pipe.tensor<u8[w=9]>, %w: !pipe.tensor<i32[w=4, k=5]>, %s: !pipe.tensor<i32[w=4]>):

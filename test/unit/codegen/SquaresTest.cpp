@@ -38,7 +38,7 @@ void compare(test::JitModule &code, const std::vector<int64_t> &extents,
     outer.push_back(extents[size_t(axis)]);
   std::vector<T> x(static_cast<size_t>(count)), y(x.size() + 16, T(-7));
   for (size_t i = 0; i < x.size(); ++i)
-    x[i] = T(i % 8191);
+    x[i] = T(i % (sizeof(T) > 1 ? 8191 : 127));
   if constexpr (std::numeric_limits<T>::has_quiet_NaN)
     x[x.size() / 2] = std::numeric_limits<T>::quiet_NaN();
   // In two bands, of which the first may be shorter than a square.
@@ -52,7 +52,7 @@ void compare(test::JitModule &code, const std::vector<int64_t> &extents,
     int64_t rest = number, from = 0;
     for (size_t i = order.size(); i-- > 0; rest /= outer[i])
       from += rest % outer[i] * stride[size_t(order[i])];
-    const T wanted = x[size_t(from)] + T(1), got = y[size_t(number)];
+    const T wanted = T(x[size_t(from)] + T(1)), got = y[size_t(number)];
     ASSERT_TRUE(wanted == got || (wanted != wanted && got != got)) << number << " of " << count;
   }
   for (size_t i = x.size(); i < y.size(); ++i)
@@ -69,7 +69,7 @@ TEST_P(Squares, AreTransposed) {
       {{19, 21, 33}, {1, 2, 0}}, {{19, 21, 33}, {0, 2, 1}}, {{4, 17, 6, 35}, {0, 3, 2, 1}}};
   for (const Case &c : cases)
     for (const bool isOpen : {false, true})
-      for (const std::string scalar : {"f32", "i32", "f64", "i64", "u16"}) {
+      for (const std::string scalar : {"f32", "i32", "f64", "i64", "u16", "u8", "i8"}) {
         std::vector<int64_t> asItIs;
         for (size_t i = 0; i < c.order.size(); ++i)
           asItIs.push_back(int64_t(i));
@@ -84,7 +84,7 @@ TEST_P(Squares, AreTransposed) {
           arguments += ", %s" + std::to_string(i) + ": i64";
         }
         const std::string given = isOpen ? " sizes(" + sizes + ")" : "",
-                          element = scalar == "u16" ? "ui16" : scalar;
+                          element = scalar[0] == 'u' ? "ui" + scalar.substr(1) : scalar;
         auto code =
             compile("pipe.kernel @k \"pixels\" {\n^bb0(%x: " + from + (isOpen ? arguments : "") +
                     "):\n%v = pipe.view %x by affine_map<(" + dims + ") -> (" + places + ")>[]" +
@@ -108,6 +108,10 @@ TEST_P(Squares, AreTransposed) {
           compare<double>(*code, c.extents, c.order, isOpen);
         else if (scalar == "i64")
           compare<int64_t>(*code, c.extents, c.order, isOpen);
+        else if (scalar == "u8")
+          compare<uint8_t>(*code, c.extents, c.order, isOpen);
+        else if (scalar == "i8")
+          compare<int8_t>(*code, c.extents, c.order, isOpen);
         else
           compare<uint16_t>(*code, c.extents, c.order, isOpen);
       }

@@ -68,6 +68,11 @@ void Squares::store(SmallVector<Index> at, Value row, Value column) {
     range = range ? hull(*range, value.range) : value.range;
     type = value.type;
   }
+  if (type.isSignlessInteger(1)) { // stored as bytes
+    type = b.getIntegerType(8, /*isSigned=*/false);
+    for (Value &values : rows)
+      values = b.create<arith::ExtUIOp>(l.loc, l.like(values, b.getI8Type()), values);
+  }
   if (site.written)
     *site.written = *site.written ? hull(**site.written, *range) : *range;
   Buffer part = to;
@@ -83,7 +88,7 @@ bool penstock::conversion::storeSquares(const Site &site, Value tensor, const Bu
                                         const LoopShape &shape, Value low, Value high,
                                         llvm::function_ref<void()> otherwise) {
   auto [ctx, b, l, m] = site.parts();
-  const Site wide = site.withLanes(l.has.lanesOf(scalarBytes(to.element)));
+  const Site wide = site.withLanes(l.has.rowsOfSquare(scalarBytes(to.element)));
   Squares squares{wide, tensor, to, shape, low, high};
   Value areEnough;
   for (int64_t axis : {shape.laneAxis, shape.acrossAxis}) {

@@ -22,24 +22,23 @@ SmallVector<Value> penstock::conversion::transposed(const Memory &m, ArrayRef<Va
             order.push_back(other + from + k + i);
     return m.shuffle(x, y, order);
   };
-  SmallVector<Value> now(rows);
-  for (int64_t row = 0; row < size; row += piece) {
-    auto pair = [&](int64_t first, int64_t second, int64_t unit) {
-      Value x = now[row + first], y = now[row + second];
-      return std::pair{unpack(x, y, unit, 0), unpack(x, y, unit, 1)};
-    };
-    auto [a, b] = pair(0, 1, 1);
-    if (piece == 2) {
-      now[row] = a;
-      now[row + 1] = b;
-      continue;
+  /// As many rows as a piece has elements: halves of pairs become runs twice as long, until each
+  /// piece is a column.
+  auto columnsOf = [&](auto &self, SmallVector<Value> some, int64_t unit) -> SmallVector<Value> {
+    if (some.size() == 1)
+      return some;
+    SmallVector<Value> result;
+    for (int64_t half : {0, 1}) {
+      SmallVector<Value> joined;
+      for (size_t row = 0; row < some.size(); row += 2)
+        joined.push_back(unpack(some[row], some[row + 1], unit, half));
+      llvm::append_range(result, self(self, std::move(joined), 2 * unit));
     }
-    auto [c, d] = pair(2, 3, 1);
-    now[row] = unpack(a, c, 2, 0);
-    now[row + 1] = unpack(a, c, 2, 1);
-    now[row + 2] = unpack(b, d, 2, 0);
-    now[row + 3] = unpack(b, d, 2, 1);
-  }
+    return result;
+  };
+  SmallVector<Value> now;
+  for (int64_t row = 0; row < size; row += piece)
+    llvm::append_range(now, columnsOf(columnsOf, SmallVector<Value>(rows.slice(row, piece)), 1));
   // Whole pieces, counted through both registers.
   auto pick = [&](Value x, Value y, ArrayRef<int64_t> wanted) {
     SmallVector<int64_t> order;

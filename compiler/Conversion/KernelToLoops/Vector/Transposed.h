@@ -7,7 +7,7 @@
 
 namespace penstock::conversion {
 
-/// The columns of as many rows as each has lanes, of elements of 4 or 8 bytes.
+/// The columns of as many rows as each has lanes, of elements of 1 to 8 bytes.
 llvm::SmallVector<mlir::Value> transposed(const Memory &m, llvm::ArrayRef<mlir::Value> rows,
                                           int64_t bytes);
 
