@@ -74,7 +74,7 @@ def Pipe_KernelOp : Pipe_Op<"kernel", [Pipe_OfClass<"other">, IsolatedFromAbove,
     - (C20) on a CPU, a weights may have `weights`, a `#schedule.weights` of how many outputs go at once: several are of a
       filter without sines, "lanczos" and "hamming" having them, and at most as many as there are, a number known when compiling.
     - (C21) on a CPU, an fft may have `fft`, a `#schedule.fft` of how it goes: `along` is an axis that it does not go along, with
-      as many rows at least as there are lanes, where their number is known. Rows of 16, 32 or 64 bytes lie in the squares,
+      as many rows at least as there are lanes, where their number is known. Where squares are transposed, these have rows of 16, 32 or 64 bytes,
       and there are as many frequencies as lanes.
     - (C22) on a CPU, a sort may have `sort`, a `#schedule.sort` of how it goes: `along` is an axis that it does not go
       along, with as many rows at least as there are lanes, and rows are 2 to 4096 elements of 4 bytes or less, all

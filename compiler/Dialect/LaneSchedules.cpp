@@ -43,18 +43,25 @@ std::string penstock::pipe::whyNot(WeightsOp op, WeightsAttr weights) {
 //===--- transforms -----------------------------------------------------------------------===//
 
 LogicalResult FftAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError, StringAttr along,
-                              int64_t lanes) {
+                              int64_t lanes, bool across) {
   if (!isPowerUpTo(lanes, lanesAtMost))
     return refuseLanes(emitError, lanes);
   if (along && lanes < 2)
     return emitError() << "C1: " << lanes << " lane along " << along
                        << "; transforms go side by side in 2 lanes or more";
+  if (across && !along)
+    return emitError() << "C2: `across` stands without `along`";
   return success();
 }
 
 FftAttr penstock::pipe::fftOf(FftOp op) {
   auto stated = op->getAttrOfType<FftAttr>("fft");
-  return stated ? stated : FftAttr::get(op.getContext(), StringAttr(), 1);
+  return stated ? stated : FftAttr::get(op.getContext(), StringAttr(), 1, false);
+}
+
+bool penstock::pipe::storesAcross(FftOp op, FftAttr fft) {
+  NamedTensorType in = tensorOf(op.getValue());
+  return fft.getAlong() && in.axisIndex(fft.getAlong()) > in.axisIndex(op.getAxis());
 }
 
 std::string penstock::pipe::whyNot(FftOp op, FftAttr fft) {
@@ -67,6 +74,8 @@ std::string penstock::pipe::whyNot(FftOp op, FftAttr fft) {
     return "C21: `along` names an axis that the transform does not go along, of as many rows as "
            "there are lanes";
   const Axis &own = in.getAxes()[in.axisIndex(op.getAxis())];
+  if (fft.getAcross() && storesAcross(op, fft))
+    return "";
   return !isRowOfSquare(lanes * scalarBytes(in.getElementType())) || own.extent / 2 + 1 < lanes
              ? "C21: squares have rows of 16, 32 or 64 bytes, and as many frequencies as lanes"
              : "";

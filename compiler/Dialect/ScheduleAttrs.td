@@ -282,9 +282,10 @@ def Schedule_FftAttr : AttrDef<Schedule_Dialect, "Fft"> {
   let mnemonic = "fft";
   let summary = "How Fourier transforms go through their values";
   let description = [{
-    With `along`, each lane has a transform of its own: `lanes` neighbours along that axis are made at once, and squares
-    of so many elements are transposed in registers on the way in and out. Where only the sample tells how many there
-    are, the few that are left over go as without.
+    With `along`, each lane has a transform of its own: `lanes` neighbours along that axis are made at once. Squares of so
+    many elements are transposed in registers on the way in, but with `across`, which reads neighbours along `along` as
+    they lie, and on the way out, but where `along` stands behind the transform's axis. Where only the sample tells how many there are, the
+    few that are left over go as without.
 
     Without `along`, one transform is made after the other, and `lanes` are neighbours of one stage; a stage that has no
     whole number of those goes element by element.
@@ -292,12 +293,14 @@ def Schedule_FftAttr : AttrDef<Schedule_Dialect, "Fft"> {
     Constraints:
 
     - (C1) `lanes` is a power of two up to 64, of 2 at least with `along`.
+    - (C2) `across` stands with `along`.
 
     Example: `#schedule.fft<along = "t", lanes = 8>`
   }];
   let parameters = (ins
     OptionalParameter<"::mlir::StringAttr">:$along,
-    DefaultValuedParameter<"int64_t", "1">:$lanes);
+    DefaultValuedParameter<"int64_t", "1">:$lanes,
+    DefaultValuedParameter<"bool", "false">:$across);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }

@@ -119,6 +119,9 @@ std::string whyNot(ContractOp op, ContractAttr contract);
 WeightsAttr weightsOf(WeightsOp op);
 FftAttr fftOf(FftOp op);
 SortAttr sortOf(SortOp op);
+/// Returns whether results are stored with lanes along `along`, which lies further in than
+/// frequencies do.
+bool storesAcross(FftOp op, FftAttr fft);
 /// Returns whether a way to sort goes through one row after the other.
 bool isRowByRow(SortWay way);
 std::string whyNot(WeightsOp op, WeightsAttr weights);

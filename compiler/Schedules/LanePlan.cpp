@@ -28,13 +28,48 @@ WeightsAttr penstock::schedules::weightsFor(WeightsOp op, const lane::Features &
   return WeightsAttr::get(op.getContext(), lanes);
 }
 
-FftAttr penstock::schedules::fftFor(FftOp op, const lane::Features &has) {
+/// Returns whether the arrays of so many transforms, complex numbers, fit; an even length has half
+/// as many of these.
+static bool fitsTogether(FftOp op, int64_t lanes) {
   NamedTensorType in = tensorOf(op.getValue());
-  const int64_t size = scalarBytes(in.getElementType()), lanes = has.lanesOf(size),
-                n = in.getAxes()[in.axisIndex(op.getAxis())].extent;
-  const FftAttr alone = FftAttr::get(op.getContext(), StringAttr(), lanes);
-  // As complex numbers, of which an even length has half as many.
-  if (lanes < fewestTransforms || (n % 2 ? n : n / 2) * size * lanes > mostBytesTogether)
+  const int64_t n = in.getAxes()[in.axisIndex(op.getAxis())].extent;
+  return (n % 2 ? n : n / 2) * scalarBytes(in.getElementType()) * lanes <= mostBytesTogether;
+}
+
+/// With lanes along the axis whose elements are nearest to each other, where those of the
+/// transform's axis are further apart; null where there is none.
+static FftAttr acrossFor(FftOp op, const penstock::schedules::StoredValues &stored,
+                         int64_t mostLanes) {
+  NamedTensorType in = tensorOf(op.getValue());
+  auto apart = [&](int64_t axis) {
+    return penstock::analysis::elementsApart(stored.memory(), op.getValue(), axis)
+        .value_or(std::numeric_limits<int64_t>::max());
+  };
+  FftAttr best;
+  int64_t nearest = apart(in.axisIndex(op.getAxis()));
+  for (int64_t axis = 0; axis < in.getRank(); ++axis)
+    if (const int64_t here = apart(axis); here >= 1 && here < nearest)
+      for (int64_t lanes = mostLanes; lanes >= 2; lanes /= 2) {
+        const auto across =
+            FftAttr::get(op.getContext(), StringAttr::get(op.getContext(), in.getAxes()[axis].name),
+                         lanes, true);
+        if (!fitsTogether(op, lanes) || !whyNot(op, across).empty())
+          continue;
+        best = across;
+        nearest = here;
+        break;
+      }
+  return best;
+}
+
+FftAttr penstock::schedules::fftFor(FftOp op, const StoredValues &stored,
+                                    const lane::Features &has) {
+  NamedTensorType in = tensorOf(op.getValue());
+  const int64_t lanes = has.lanesOf(scalarBytes(in.getElementType()));
+  if (const FftAttr across = acrossFor(op, stored, lanes))
+    return across;
+  const FftAttr alone = FftAttr::get(op.getContext(), StringAttr(), lanes, false);
+  if (lanes < fewestTransforms || !fitsTogether(op, lanes))
     return alone;
   FftAttr best = alone;
   int64_t longest = 0;
@@ -42,7 +77,7 @@ FftAttr penstock::schedules::fftFor(FftOp op, const lane::Features &has) {
     // How many there are when running is taken to be many.
     const int64_t extent = axis.isStatic() ? axis.extent : std::numeric_limits<int64_t>::max();
     const FftAttr together =
-        FftAttr::get(op.getContext(), StringAttr::get(op.getContext(), axis.name), lanes);
+        FftAttr::get(op.getContext(), StringAttr::get(op.getContext(), axis.name), lanes, false);
     if (extent > longest && whyNot(op, together).empty()) {
       best = together;
       longest = extent;

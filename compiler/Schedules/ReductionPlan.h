@@ -43,7 +43,7 @@ pipe::ContractAttr contractFor(pipe::ContractOp op, const StoredValues &stored,
 
 /// How many outputs get weights at once, how transforms go, and how rows are sorted (LanePlan.cpp).
 pipe::WeightsAttr weightsFor(pipe::WeightsOp op, const lane::Features &has);
-pipe::FftAttr fftFor(pipe::FftOp op, const lane::Features &has);
+pipe::FftAttr fftFor(pipe::FftOp op, const StoredValues &stored, const lane::Features &has);
 pipe::SortAttr sortFor(pipe::SortOp op, const lane::Features &has);
 
 /// Writes how an op other than a reduction goes that says nothing yet (WholePlans.cpp).

@@ -22,6 +22,6 @@ void penstock::schedules::planWhole(Operation &op, const StoredValues &stored,
   planOne<ContractOp>(op, "contract",
                       [&](ContractOp contract) { return contractFor(contract, stored, has); });
   planOne<WeightsOp>(op, "weights", [&](WeightsOp weights) { return weightsFor(weights, has); });
-  planOne<FftOp>(op, "fft", [&](FftOp fft) { return fftFor(fft, has); });
+  planOne<FftOp>(op, "fft", [&](FftOp fft) { return fftFor(fft, stored, has); });
   planOne<SortOp>(op, "sort", [&](SortOp sort) { return sortFor(sort, has); });
 }

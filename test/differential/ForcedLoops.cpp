@@ -143,7 +143,7 @@ static FftAttr forced(FftOp op, Rng &rng) {
   const int64_t lanes = someLanes(rng);
   const bool areTogether = lanes > 1 && rng.chance(0.7);
   return FftAttr::get(op.getContext(), areTogether ? someAxis(op.getValue(), rng) : StringAttr(),
-                      lanes);
+                      lanes, areTogether && rng.chance(0.5));
 }
 
 static SortAttr forced(SortOp op, Rng &rng) {

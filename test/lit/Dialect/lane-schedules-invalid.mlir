@@ -63,6 +63,26 @@ pipe.kernel @k "pixels" schedule {level = 3 : i64} {
 
 // -----
 
+// C2 of #schedule.fft.
+pipe.kernel @k "pixels" schedule {level = 3 : i64} {
+^bb0(%x: !pipe.tensor<f32[t=20, k=64]>):
+  // expected-error @below {{C2: `across` stands without `along`}}
+  %0 = pipe.fft %x along "k" {fft = #schedule.fft<lanes = 8, across = true>} : !pipe.tensor<f32[t=20, k=64]> -> !pipe.tensor<f32[t=20, freq=33, part=2]>
+  pipe.return %0 : !pipe.tensor<f32[t=20, freq=33, part=2]>
+}
+
+// -----
+
+// kernel, C21: results go in squares, where values do not.
+pipe.kernel @k "pixels" schedule {level = 3 : i64} {
+^bb0(%x: !pipe.tensor<f32[t=20, k=64]>):
+  // expected-error @below {{(C21); squares have rows of 16, 32 or 64 bytes, and as many frequencies as lanes}}
+  %0 = pipe.fft %x along "k" {fft = #schedule.fft<along = "t", lanes = 2, across = true>} : !pipe.tensor<f32[t=20, k=64]> -> !pipe.tensor<f32[t=20, freq=33, part=2]>
+  pipe.return %0 : !pipe.tensor<f32[t=20, freq=33, part=2]>
+}
+
+// -----
+
 // kernel, C21.
 pipe.kernel @k "pixels" schedule {level = 3 : i64} {
 ^bb0(%x: !pipe.tensor<f32[t=20, k=64]>):

@@ -12,11 +12,13 @@ pipe.kernel @lanes "pixels" schedule {level = 3 : i64} {
   %0 = pipe.fft %x along "k" {fft = #schedule.fft<along = "t", lanes = 4>} : !pipe.tensor<f32[t=20, k=64]> -> !pipe.tensor<f32[t=20, freq=33, part=2]>
   // CHECK: pipe.fft {{.*}} {fft = #schedule.fft<lanes = 16>}
   %1 = pipe.fft %x along "k" {fft = #schedule.fft<lanes = 16>} : !pipe.tensor<f32[t=20, k=64]> -> !pipe.tensor<f32[t=20, freq=33, part=2]>
+  // CHECK: pipe.fft {{.*}} {fft = #schedule.fft<along = "k", lanes = 2, across = true>}
+  %5 = pipe.fft %x along "t" {fft = #schedule.fft<along = "k", lanes = 2, across = true>} : !pipe.tensor<f32[t=20, k=64]> -> !pipe.tensor<f32[freq=11, k=64, part=2]>
   // CHECK: pipe.sort {{.*}} {sort = #schedule.sort<way = transposed, along = "t", lanes = 4>}
   %2 = pipe.sort %x along "k" {sort = #schedule.sort<way = transposed, along = "t", lanes = 4>} : !pipe.tensor<f32[t=20, k=64]> -> !pipe.tensor<i64[t=20, k=64]>
   // CHECK: pipe.sort {{.*}} {sort = #schedule.sort<way = across, along = "k", lanes = 16>}
   %3 = pipe.sort %x along "t" {sort = #schedule.sort<way = across, along = "k", lanes = 16>} : !pipe.tensor<f32[t=20, k=64]> -> !pipe.tensor<i64[t=20, k=64]>
   // CHECK: pipe.sort {{.*}} {sort = #schedule.sort<way = merged>}
   %4 = pipe.sort %x along "t" {sort = #schedule.sort<way = merged>} : !pipe.tensor<f32[t=20, k=64]> -> !pipe.tensor<i64[t=20, k=64]>
-  pipe.return %0, %1, %2, %3, %4 : !pipe.tensor<f32[t=20, freq=33, part=2]>, !pipe.tensor<f32[t=20, freq=33, part=2]>, !pipe.tensor<i64[t=20, k=64]>, !pipe.tensor<i64[t=20, k=64]>, !pipe.tensor<i64[t=20, k=64]>
+  pipe.return %0, %1, %5, %2, %3, %4 : !pipe.tensor<f32[t=20, freq=33, part=2]>, !pipe.tensor<f32[t=20, freq=33, part=2]>, !pipe.tensor<f32[freq=11, k=64, part=2]>, !pipe.tensor<i64[t=20, k=64]>, !pipe.tensor<i64[t=20, k=64]>, !pipe.tensor<i64[t=20, k=64]>
 }

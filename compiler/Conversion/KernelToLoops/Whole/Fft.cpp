@@ -3,8 +3,9 @@
 // The Fourier transform.
 //
 // docs/rationale/fft.md defines every operation. Real and imaginary parts lie in
-// arrays of their own. Lanes are transforms side by side, and squares of elements are transposed
-// on the way in and out, or runs of elements of one transform, as the schedule says.
+// arrays of their own. Lanes are transforms side by side, read and stored as they lie or by
+// squares of elements that are transposed, or runs of elements of one transform, as the schedule
+// says.
 #include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
 #include "compiler/Conversion/KernelToLoops/Elements/Scalars.h"
 #include "compiler/Conversion/KernelToLoops/Nest/Nest.h"
@@ -32,7 +33,11 @@ public:
 private:
   void alone(SmallVector<Index> at);
   void together(SmallVector<Index> at, Value first);
-  void readTogether(SmallVector<Index> at, Value first);
+  void readSquares(SmallVector<Index> at, Value first);
+  void readAcross(SmallVector<Index> at, Value first);
+  void storeSquares(Transform &f, Parts from, SmallVector<Index> at, Value first);
+  void storeAcross(Transform &f, Parts from, SmallVector<Index> at, Value first);
+  void storeParts(const Memory &m, SmallVector<Index> at, Complex value, int64_t laneAxis);
   Parts stages(Transform &f);
   Complex frequency(Transform &f, Parts from, Value k);
   void forEachSquare(int64_t count, llvm::function_ref<void(Value)> body);
@@ -72,7 +77,7 @@ Emitter::Emitter(const Site &site, FftOp op, const Buffer &to)
   other = room();
   if (length > 1 && factorsOf(length).back() > largestUnrolled)
     folded = room();
-  if (side.count > 1)
+  if (side.count > 1 && !fftOf(op).getAcross())
     rows = *scratchBytes(site, n * size * side.count, {});
 }
 
@@ -138,8 +143,28 @@ void Emitter::forEachSquare(int64_t count, llvm::function_ref<void(Value)> body)
   });
 }
 
+/// Into array `one`, as values lie.
+void Emitter::readAcross(SmallVector<Index> at, Value first) {
+  const Site wide = site.withLanes(side.count);
+  auto [ctx, b, l, m] = wide.parts();
+  Transform f(site, element, length);
+  f.beside = side.count;
+  at[side.axis] = {first, 1, {}, {}};
+  auto input = [&](Value place) {
+    at[axis] = m.uniform(place);
+    return l.splat(emit(wide, op.getValue(), at).value);
+  };
+  forLoop(site, l.i64(0), l.i64(length), 1, [&](Value j) {
+    ctx.elements.clear();
+    Value place = even ? l.shl(j, 1) : j;
+    Value re = input(place);
+    f.write(one, j, {re, even ? input(l.add(place, l.i64(1))) : f.constant(0.0)});
+  });
+  ctx.elements.clear();
+}
+
 /// Into array `one`, transposed.
-void Emitter::readTogether(SmallVector<Index> at, Value first) {
+void Emitter::readSquares(SmallVector<Index> at, Value first) {
   auto [ctx, b, l, m] = site.parts();
   Type vector = VectorType::get({side.count}, element);
   auto rowAt = [&](Value number, Value place) {
@@ -171,15 +196,21 @@ void Emitter::readTogether(SmallVector<Index> at, Value first) {
   });
 }
 
-void Emitter::together(SmallVector<Index> at, Value first) {
-  auto [ctx, b, l, m] = site.parts();
-  readTogether(at, first);
-  Transform f(site, element, length);
-  f.beside = side.count;
-  const Parts from = stages(f);
+/// Both parts of as many elements as there are lanes, along `laneAxis`.
+void Emitter::storeParts(const Memory &m, SmallVector<Index> at, Complex value, int64_t laneAxis) {
   const size_t part = at.size();
+  const LaneValue both[] = {m.l.wrap(value.re, element), m.l.wrap(value.im, element)};
+  at.push_back(m.constant(0));
+  if (to.known[part] == size && to.known[laneAxis] == 2 * size)
+    return m.storeInterleaved(to, at, both);
+  m.store(to, at, both[0]);
+  at[part] = m.constant(1);
+  m.store(to, at, both[1]);
+}
+
+void Emitter::storeSquares(Transform &f, Parts from, SmallVector<Index> at, Value first) {
+  auto [ctx, b, l, m] = site.parts();
   const Site wide = site.withLanes(side.count);
-  const bool areNeighbours = to.known[part] == size && to.known[axis] == 2 * size;
   forEachSquare(bins, [&](Value k) {
     SmallVector<Value> re, im;
     for (int64_t c = 0; c < side.count; ++c) {
@@ -189,23 +220,36 @@ void Emitter::together(SmallVector<Index> at, Value first) {
     }
     re = transposed(m, re, size);
     im = transposed(m, im, size);
-    SmallVector<Index> result(at);
-    result[axis] = {k, 1, {}, {}};
-    result.push_back(m.constant(0));
+    at[axis] = {k, 1, {}, {}};
     for (int64_t number = 0; number < side.count; ++number) {
-      result[side.axis] = m.uniform(l.add(first, l.i64(number)));
-      result[part] = m.constant(0);
-      const Memory &m = wide.m;
-      const LaneValue both[] = {l.wrap(re[number], element), l.wrap(im[number], element)};
-      if (areNeighbours) {
-        m.storeInterleaved(to, result, both);
-      } else {
-        m.store(to, result, both[0]);
-        result[part] = m.constant(1);
-        m.store(to, result, both[1]);
-      }
+      at[side.axis] = m.uniform(l.add(first, l.i64(number)));
+      storeParts(wide.m, at, {re[number], im[number]}, axis);
     }
   });
+}
+
+void Emitter::storeAcross(Transform &f, Parts from, SmallVector<Index> at, Value first) {
+  const Site wide = site.withLanes(side.count);
+  at[side.axis] = {first, 1, {}, {}};
+  forLoop(site, site.m.l.i64(0), site.m.l.i64(bins), 1, [&](Value k) {
+    at[axis] = wide.m.uniform(k);
+    storeParts(wide.m, at, frequency(f, from, k), side.axis);
+  });
+}
+
+void Emitter::together(SmallVector<Index> at, Value first) {
+  const FftAttr fft = fftOf(op);
+  if (fft.getAcross())
+    readAcross(at, first);
+  else
+    readSquares(at, first);
+  Transform f(site, element, length);
+  f.beside = side.count;
+  const Parts from = stages(f);
+  if (storesAcross(op, fft))
+    storeAcross(f, from, at, first);
+  else
+    storeSquares(f, from, at, first);
 }
 
 LogicalResult Emitter::emitAll() {
