@@ -58,9 +58,9 @@ def Pipe_KernelOp : Pipe_Op<"kernel", [Pipe_OfClass<"other">, IsolatedFromAbove,
       Places are of rows of known length, of no fewer elements than there are lanes.
     - (C14) a reduce may have "ring" where a view of its rows alone reads it, what comes of that is stored row by row,
       and lanes lie along rows in both.
-    - (C15) on a CPU, a scan may have `scan`, a `#schedule.scan` of how it goes: `along` is an axis that it does not go
-      along; rows that are unrolled have 1 to 4 elements, and what goes beside are as many rows at most as there are
-      along the last other axis, numbers known when compiling.
+    - (C15) on a CPU, a scan and a filter may have `scan`, a `#schedule.scan` of how they go: `along` is an axis that they do not go
+      along; rows that are unrolled, not of a filter, have 1 to 4 elements, and what goes beside are as many rows at most as there are
+      along the last other axis, numbers known when compiling; bands have as many rows as lanes.
     - (C16) the way "transposed" has 4 or 8 bytes an element and rows of 16, 32 or 64 bytes in its squares, and goes
       along the last axis; that and the one before have as many elements at least as there are lanes.
     - (C17) on a CPU, a histogram and a scatter may have `turns`, a `#schedule.turns`; several are for extents that are

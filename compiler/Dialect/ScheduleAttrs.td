@@ -179,7 +179,8 @@ def Schedule_ScanAttr : AttrDef<Schedule_Dialect, "Scan"> {
     A row is what lies along the scan's axis: each of its elements waits for the one before it. There are three ways:
 
     - "across": each lane has a row of its own, `lanes` neighbours along `along`, another axis. Where it is `unrolled`,
-      each element of a row has code of its own, in no loop.
+      each element of a row has code of its own, in no loop. With a `band`, so many neighbours are taken on by one
+      element, and then by the next: what they have so far lives in memory.
     - "transposed": likewise, where elements of a row are neighbours: squares of `lanes` rows and as many elements are
       transposed in registers, and back.
     - "single": element by element, of `beside` rows at once, neighbours along the last other axis.
@@ -189,15 +190,17 @@ def Schedule_ScanAttr : AttrDef<Schedule_Dialect, "Scan"> {
     - (C1) `lanes` is a power of two up to 64, `beside` one up to 16.
     - (C2) `along` stands with the way "across", and with no other.
     - (C3) `unrolled` stands with "across"; `beside` is 1 with other ways than "single", and `lanes` with that.
+    - (C4) `band` is 0, or a multiple of `lanes` with the way "across" that is not unrolled.
 
-    Example: `#schedule.scan<way = across, along = "w", lanes = 16>`
+    Example: `#schedule.scan<way = across, along = "w", lanes = 16, band = 256>`
   }];
   let parameters = (ins
     EnumParameter<Schedule_ScanWayEnum>:$way,
     OptionalParameter<"::mlir::StringAttr">:$along,
     DefaultValuedParameter<"int64_t", "1">:$lanes,
     DefaultValuedParameter<"int64_t", "1">:$beside,
-    DefaultValuedParameter<"bool", "false">:$unrolled);
+    DefaultValuedParameter<"bool", "false">:$unrolled,
+    DefaultValuedParameter<"int64_t", "0">:$band);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }

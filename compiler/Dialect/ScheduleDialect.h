@@ -87,16 +87,21 @@ ReduceOp reductionBefore(ReduceOp op);
 /// constraint; empty where all is fine.
 std::string whyNot(ReduceOp op, ReductionAttr reduction);
 
-//===--- scans (WholeSchedules.cpp) ------------------------------------------------------===//
+//===--- scans and filters (WholeSchedules.cpp) ------------------------------------------===//
 
 /// Elements of a row of which code is written for each, at most.
 constexpr int64_t mostScannedUnrolled = 4;
 
 /// Returns the type to compute with: f16 and bf16 are for storage.
 mlir::Type computedIn(mlir::Type element);
-/// Returns the attribute `scan`; where there is none, a way that is always open.
-ScanAttr scanOf(ScanOp op);
+/// Returns the attribute `scan` of a scan or a filter; where there is none, a way that is always
+/// open.
+ScanAttr scanOf(mlir::Operation *op);
+/// The axis along which rows go beside each other, that of a scan or a filter being `own`; -1:
+/// none.
+int64_t besideAxisOf(int64_t rank, int64_t own);
 std::string whyNot(ScanOp op, ScanAttr scan);
+std::string whyNot(FilterOp op, ScanAttr scan);
 
 //===--- histograms and scatters (WholeSchedules.cpp) ------------------------------------===//
 

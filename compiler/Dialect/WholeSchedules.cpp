@@ -69,7 +69,8 @@ ReductionAttr ReductionAttr::withJoined(bool joined) const {
 }
 
 LogicalResult ScanAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError, ScanWay way,
-                               StringAttr along, int64_t lanes, int64_t beside, bool unrolled) {
+                               StringAttr along, int64_t lanes, int64_t beside, bool unrolled,
+                               int64_t band) {
   if (!isPowerUpTo(lanes, lanesAtMost) || !isPowerUpTo(beside, besideAtMost))
     return emitError() << "C1: " << lanes << " lanes, " << beside
                        << " beside; known are powers of two up to " << lanesAtMost << " and "
@@ -87,55 +88,75 @@ LogicalResult ScanAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitErro
     return refuse("beside");
   if (lanes > 1 && way == ScanWay::single)
     return refuse("lanes");
+  if (band && (way != ScanWay::across || unrolled || band < 0 || band % lanes))
+    return emitError() << "C4: a band of " << band << " with the way \"" << stringifyScanWay(way)
+                       << "\"; it is a multiple of " << lanes
+                       << " lanes with \"across\" that is not unrolled";
   return success();
 }
 
-//===--- scans ----------------------------------------------------------------------------===//
+//===--- scans and filters -----------------------------------------------------------------===//
 
 Type penstock::pipe::computedIn(Type element) {
   return element.isF16() || element.isBF16() ? Float32Type::get(element.getContext()) : element;
 }
 
-ScanAttr penstock::pipe::scanOf(ScanOp op) {
+ScanAttr penstock::pipe::scanOf(Operation *op) {
   auto stated = op->getAttrOfType<ScanAttr>("scan");
   return stated ? stated
-                : ScanAttr::get(op.getContext(), ScanWay::single, StringAttr(), 1, 1, false);
+                : ScanAttr::get(op->getContext(), ScanWay::single, StringAttr(), 1, 1, false, 0);
 }
 
-static std::string whyNotTransposed(ScanOp op, ScanAttr scan) {
-  NamedTensorType type = tensorOf(op.getResult());
+int64_t penstock::pipe::besideAxisOf(int64_t rank, int64_t own) {
+  return own == rank - 1 ? rank - 2 : rank - 1;
+}
+
+static std::string whyNotTransposed(Operation *op, int64_t own, ScanAttr scan) {
+  NamedTensorType type = tensorOf(op->getResult(0));
   const int64_t rank = type.getRank();
   const int64_t bytes = scalarBytes(computedIn(type.getElementType()));
-  if (op.getFactors())
-    return "C16: squares are of one value, and each element has a factor of its own";
   if (bytes < 4 || !isRowOfSquare(bytes * scan.getLanes()))
     return "C16: squares have elements of 4 or 8 bytes, and rows of 16, 32 or 64 bytes";
-  if (rank < 2 || type.axisIndex(op.getAxis()) != rank - 1 ||
-      extentInCode(op, rank - 1).value_or(0) < scan.getLanes() ||
+  if (rank < 2 || own != rank - 1 || extentInCode(op, rank - 1).value_or(0) < scan.getLanes() ||
       extentInCode(op, rank - 2).value_or(0) < scan.getLanes())
     return "C16: squares lie in the last two axes, of which the scan goes along the last one, and "
            "which have as many elements as there are lanes";
   return "";
 }
 
-std::string penstock::pipe::whyNot(ScanOp op, ScanAttr scan) {
-  NamedTensorType type = tensorOf(op.getResult());
-  const int64_t rank = type.getRank(), own = type.axisIndex(op.getAxis());
+/// Of a scan or a filter that goes along axis `own`.
+static std::string whyNotScanned(Operation *op, int64_t own, ScanAttr scan) {
+  NamedTensorType type = tensorOf(op->getResult(0));
   if (scan.getWay() == ScanWay::transposed)
-    return whyNotTransposed(op, scan);
+    return whyNotTransposed(op, own, scan);
   if (scan.getWay() == ScanWay::across) {
-    if (scan.getAlong() == op.getAxisAttr() || type.axisIndex(scan.getAlong()) < 0)
+    const int64_t along = type.axisIndex(scan.getAlong());
+    if (along < 0 || along == own)
       return "C15: `along` names an axis that the scan does not go along";
+    if (scan.getBand() && extentInCode(op, along).value_or(0) < scan.getLanes())
+      return "C15: bands have as many rows as there are lanes, a number known when compiling";
     const int64_t elements = extentInCode(op, own).value_or(0);
     return scan.getUnrolled() && (elements < 1 || elements > mostScannedUnrolled)
                ? "C15: what is unrolled has 1 to 4 elements, known when compiling"
                : "";
   }
-  const int64_t other = own == rank - 1 ? rank - 2 : rank - 1;
+  const int64_t other = besideAxisOf(type.getRank(), own);
   return scan.getBeside() > 1 &&
                  (other < 0 || extentInCode(op, other).value_or(0) < scan.getBeside())
              ? "C15: there are fewer rows side by side, or nobody knows how many"
              : "";
+}
+
+std::string penstock::pipe::whyNot(ScanOp op, ScanAttr scan) {
+  if (scan.getWay() == ScanWay::transposed && op.getFactors())
+    return "C16: squares are of one value, and each element has a factor of its own";
+  return whyNotScanned(op, tensorOf(op.getResult()).axisIndex(op.getAxis()), scan);
+}
+
+std::string penstock::pipe::whyNot(FilterOp op, ScanAttr scan) {
+  if (scan.getUnrolled())
+    return "C15: a filter is not unrolled";
+  return whyNotScanned(op, tensorOf(op.getResult()).axisIndex(op.getAxis()), scan);
 }
 
 //===--- histograms and scatters -----------------------------------------------------------===//
@@ -198,6 +219,13 @@ static LogicalResult verifyOne(Operation *op, StringRef name, StringRef number, 
                            << text;
 }
 
+static LogicalResult verifyScanned(Operation *op) {
+  static constexpr StringRef name = "scan", number = "C15",
+                             what = "a `#schedule.scan`, of a pipe.scan or a pipe.filter";
+  return llvm::isa<FilterOp>(op) ? verifyOne<FilterOp, ScanAttr>(op, name, number, what)
+                                 : verifyOne<ScanOp, ScanAttr>(op, name, number, what);
+}
+
 static LogicalResult verifyTakesTurns(Operation *op) {
   static constexpr StringRef name = "turns", number = "C17";
   return llvm::isa<ScatterOp>(op)
@@ -210,9 +238,7 @@ LogicalResult penstock::pipe::verifyWhole(KernelOp kernel) {
   const auto found = kernel.getBody().walk([](Operation *op) {
     return failed(verifyOne<ReduceOp, ReductionAttr>(
                op, "reduction", "C10", "a `#schedule.reduction`, of a pipe.reduce")) ||
-                   failed(verifyOne<ScanOp, ScanAttr>(op, "scan", "C15",
-                                                      "a `#schedule.scan`, of a pipe.scan")) ||
-                   failed(verifyTakesTurns(op)) ||
+                   failed(verifyScanned(op)) || failed(verifyTakesTurns(op)) ||
                    failed(verifyOne<ContractOp, ContractAttr>(
                        op, "contract", "C18", "a `#schedule.contract`, of a pipe.contract")) ||
                    failed(verifyOne<WeightsOp, WeightsAttr>(

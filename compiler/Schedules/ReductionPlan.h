@@ -30,8 +30,9 @@ pipe::ReductionAttr withSums(pipe::ReduceOp op, pipe::ReductionAttr reduction);
 /// (JoinReductions.cpp).
 bool joinsBefore(pipe::ReduceOp op, const StoredValues &stored, const lane::Features &has);
 
-/// How a scan goes (ScanPlan.cpp).
+/// How a scan and a filter go (ScanPlan.cpp).
 pipe::ScanAttr scanFor(pipe::ScanOp op, const StoredValues &stored, const lane::Features &has);
+pipe::ScanAttr filterFor(pipe::FilterOp op, const StoredValues &stored, const lane::Features &has);
 
 /// Among how many tables neighbours take turns (TurnsPlan.cpp).
 pipe::TurnsAttr turnsFor(pipe::HistogramOp op);

@@ -17,6 +17,7 @@ static void planOne(Operation &op, StringRef name, Plan plan) {
 void penstock::schedules::planWhole(Operation &op, const StoredValues &stored,
                                     const lane::Features &has) {
   planOne<ScanOp>(op, "scan", [&](ScanOp scan) { return scanFor(scan, stored, has); });
+  planOne<FilterOp>(op, "scan", [&](FilterOp filter) { return filterFor(filter, stored, has); });
   planOne<HistogramOp>(op, "turns", [](HistogramOp histogram) { return turnsFor(histogram); });
   planOne<ScatterOp>(op, "turns", [](ScatterOp scatter) { return turnsFor(scatter); });
   planOne<ContractOp>(op, "contract",

@@ -92,15 +92,19 @@ static ReductionAttr forced(ReduceOp op, Rng &rng) {
   return make(Way::single, {}, 1, {}, 1, unrolled, pieces);
 }
 
-static ScanAttr forced(ScanOp op, Rng &rng) {
+template <typename Op>
+  requires std::is_same_v<Op, ScanOp> || std::is_same_v<Op, FilterOp>
+static ScanAttr forced(Op op, Rng &rng) {
   NamedTensorType type = tensorOf(op.getResult());
   const int64_t lanes = int64_t{1} << rng.below(7), beside = int64_t{1} << rng.below(5);
   const StringRef along = type.getAxes()[rng.below(static_cast<int64_t>(type.getRank()))].name;
   const ScanWay way = rng.pick<ScanWay>({ScanWay::across, ScanWay::transposed, ScanWay::single});
   const bool isAcross = way == ScanWay::across, isSingle = way == ScanWay::single;
+  const bool isUnrolled = isAcross && rng.chance(0.3);
   return ScanAttr::get(op.getContext(), way,
                        isAcross ? StringAttr::get(op.getContext(), along) : StringAttr(),
-                       isSingle ? 1 : lanes, isSingle ? beside : 1, isAcross && rng.chance(0.5));
+                       isSingle ? 1 : lanes, isSingle ? beside : 1, isUnrolled,
+                       isAcross && !isUnrolled && rng.chance(0.5) ? lanes * rng.between(1, 5) : 0);
 }
 
 template <typename Op>
@@ -182,6 +186,7 @@ static void forceWholeOps(KernelOp kernel, Rng &rng) {
     forceWhole(op, "reduction", rng);
   });
   forceAll<ScanOp>(kernel, "scan", rng);
+  forceAll<FilterOp>(kernel, "scan", rng);
   forceAll<HistogramOp>(kernel, "turns", rng);
   forceAll<ScatterOp>(kernel, "turns", rng);
   forceAll<ContractOp>(kernel, "contract", rng);

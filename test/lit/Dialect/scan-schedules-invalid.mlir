@@ -56,7 +56,7 @@ pipe.kernel @k "pixels" schedule {level = 3 : i64} {
 // kernel, C15.
 pipe.kernel @k "pixels" schedule {level = 3 : i64} {
 ^bb0(%x: !pipe.tensor<f32[h=6, w=40]>):
-  // expected-error @below {{has `scan = 4 : i64` (C15); it is a `#schedule.scan`, of a pipe.scan}}
+  // expected-error @below {{has `scan = 4 : i64` (C15); it is a `#schedule.scan`, of a pipe.scan or a pipe.filter}}
   %0 = pipe.scan sum %x along "w" {scan = 4 : i64} : !pipe.tensor<f32[h=6, w=40]> -> !pipe.tensor<f32[h=6, w=40]>
   pipe.return %0 : !pipe.tensor<f32[h=6, w=40]>
 }
@@ -109,4 +109,34 @@ pipe.kernel @k "pixels" schedule {level = 3 : i64} {
   // expected-error @below {{(C16); squares lie in the last two axes, of which the scan goes along the last one, and which have as many elements as there are lanes}}
   %0 = pipe.scan sum %x along "w" {scan = #schedule.scan<way = transposed, lanes = 8>} : !pipe.tensor<f32[h=6, w=40]> -> !pipe.tensor<f32[h=6, w=40]>
   pipe.return %0 : !pipe.tensor<f32[h=6, w=40]>
+}
+
+// -----
+
+// C4 of #schedule.scan.
+pipe.kernel @k "pixels" schedule {level = 3 : i64} {
+^bb0(%x: !pipe.tensor<f32[h=6, w=40]>):
+  // expected-error @below {{C4: a band of 12 with the way "across"; it is a multiple of 8 lanes with "across" that is not unrolled}}
+  %0 = pipe.scan sum %x along "h" {scan = #schedule.scan<way = across, along = "w", lanes = 8, band = 12>} : !pipe.tensor<f32[h=6, w=40]> -> !pipe.tensor<f32[h=6, w=40]>
+  pipe.return %0 : !pipe.tensor<f32[h=6, w=40]>
+}
+
+// -----
+
+// kernel, C15, of bands.
+pipe.kernel @k "pixels" schedule {level = 3 : i64} {
+^bb0(%x: !pipe.tensor<f32[h=6, w=40]>):
+  // expected-error @below {{(C15); bands have as many rows as there are lanes, a number known when compiling}}
+  %0 = pipe.scan sum %x along "w" {scan = #schedule.scan<way = across, along = "h", lanes = 8, band = 8>} : !pipe.tensor<f32[h=6, w=40]> -> !pipe.tensor<f32[h=6, w=40]>
+  pipe.return %0 : !pipe.tensor<f32[h=6, w=40]>
+}
+
+// -----
+
+// kernel, C15, of filters.
+pipe.kernel @k "pixels" schedule {level = 3 : i64} {
+^bb0(%x: !pipe.tensor<f32[h=3, w=40]>, %b: !pipe.tensor<f64[j=3]>):
+  // expected-error @below {{(C15); a filter is not unrolled}}
+  %0 = pipe.filter %x along "h" by %b over %b {scan = #schedule.scan<way = across, along = "w", lanes = 8, unrolled = true>} : !pipe.tensor<f32[h=3, w=40]>, !pipe.tensor<f64[j=3]>, !pipe.tensor<f64[j=3]> -> !pipe.tensor<f32[h=3, w=40]>
+  pipe.return %0 : !pipe.tensor<f32[h=3, w=40]>
 }

@@ -141,42 +141,47 @@ pipe.kernel @k "pixels" {
   }
 }
 
-// Direct form II transposed, in f64, along either axis.
+// Direct form II transposed, in f64, along either axis, of which lanes and bands have a part left
+// over.
 TEST_P(Places, FiltersAsTheirDifferenceEquation) {
   const std::vector<double> above{0.3, -0.2, 0.1, 0.05}, below{1.5, -0.9, 0.4};
-  std::vector<float> x(5 * 37 + 32), r(x.size());
-  for (size_t i = 0; i < x.size(); ++i)
-    x[i] = std::sin(float(i * i));
-  for (const std::string along : {"c", "t"}) {
-    auto code = compile(
-        R"(
-pipe.kernel @k "pixels" {
-^bb0(%x: !pipe.tensor<f32[c=5, t=37]>, %b: !pipe.tensor<f64[j=4]>, %a: !pipe.tensor<f64[j=3]>):
-  %r = pipe.filter %x along ")" +
-        along +
-        R"(" by %b over %a : !pipe.tensor<f32[c=5, t=37]>, !pipe.tensor<f64[j=4]>, !pipe.tensor<f64[j=3]> -> !pipe.tensor<f32[c=5, t=37]>
-  pipe.return %r : !pipe.tensor<f32[c=5, t=37]>
-})");
-    std::vector<double> b = above, a = below;
-    b.resize(16), a.resize(16);
-    ASSERT_EQ(code->run("k",
-                        {TensorArg::of(x, {5, 37}), TensorArg::of(b, {4}), TensorArg::of(a, {3}),
-                         TensorArg::of(r, {5, 37})},
-                        1),
-              0);
-    const size_t step = along == "t" ? 1 : 37, steps = along == "t" ? 37 : 5;
-    for (size_t row = 0; row < 5 * 37 / steps; ++row) {
-      double z[4] = {};
-      for (size_t i = 0; i < steps; ++i) {
-        const size_t at = along == "t" ? row * 37 + i : i * step + row;
-        const double y = z[0] + b[0] / 1.5 * double(x[at]);
-        for (size_t j = 1; j < 4; ++j)
-          z[j - 1] = (j < 3 ? z[j] + double(x[at]) * (b[j] / 1.5) : double(x[at]) * (b[j] / 1.5)) -
-                     y * (a[j] / 1.5);
-        ASSERT_EQ(r[at], float(y)) << along << " " << row << " " << i;
+  const std::pair<int64_t, int64_t> extents[] = {{5, 37}, {6, 8}, {3, 1501}, {9, 2}};
+  for (const auto &[c, t] : extents)
+    for (const std::string along : {"c", "t"}) {
+      std::vector<float> x(size_t(c * t) + 32), r(x.size());
+      for (size_t i = 0; i < x.size(); ++i)
+        x[i] = std::sin(float(i * i));
+      const std::string type =
+          "!pipe.tensor<f32[c=" + std::to_string(c) + ", t=" + std::to_string(t) + "]>";
+      auto code = compile("pipe.kernel @k \"pixels\" {\n^bb0(%x: " + type +
+                          ", %b: !pipe.tensor<f64[j=4]>, %a: !pipe.tensor<f64[j=3]>):\n"
+                          "%r = pipe.filter %x along \"" +
+                          along + "\" by %b over %a : " + type +
+                          ", !pipe.tensor<f64[j=4]>, !pipe.tensor<f64[j=3]> -> " + type +
+                          "\npipe.return %r : " + type + "\n}\n");
+      std::vector<double> b = above, a = below;
+      b.resize(16), a.resize(16);
+      ASSERT_EQ(code->run("k",
+                          {TensorArg::of(x, {c, t}), TensorArg::of(b, {4}), TensorArg::of(a, {3}),
+                           TensorArg::of(r, {c, t})},
+                          1),
+                0);
+      const auto step = size_t(along == "t" ? 1 : t), steps = size_t(along == "t" ? t : c);
+      for (size_t row = 0; row < size_t(c * t) / steps; ++row) {
+        double z[4] = {};
+        for (size_t i = 0; i < steps; ++i) {
+          const size_t at = along == "t" ? row * steps + i : i * step + row;
+          const double y = z[0] + b[0] / 1.5 * double(x[at]);
+          for (size_t j = 1; j < 4; ++j)
+            z[j - 1] =
+                (j < 3 ? z[j] + double(x[at]) * (b[j] / 1.5) : double(x[at]) * (b[j] / 1.5)) -
+                y * (a[j] / 1.5);
+          ASSERT_EQ(r[at], float(y)) << along << " " << row << " " << i;
+        }
       }
+      for (size_t i = size_t(c * t); i < r.size(); ++i)
+        ASSERT_EQ(r[i], 0);
     }
-  }
 }
 
 // Lanes whose places are neighbours: all inside, some outside of either end, all outside, and

@@ -117,6 +117,18 @@ static void scanPixels(const Site &site, ScanOp op, const Buffer &to, SmallVecto
   }
 }
 
+/// Stores all elements along an axis; `interleaved`: they are neighbours, and so are lanes.
+static void storeRow(const Memory &m, const Buffer &to, SmallVector<Index> at, int64_t along,
+                     ArrayRef<LaneValue> made, bool interleaved) {
+  at[along] = m.constant(0);
+  if (interleaved && m.l.lanes > 1)
+    return m.storeInterleaved(to, at, made);
+  for (auto [i, value] : llvm::enumerate(made)) {
+    at[along] = m.constant(static_cast<int64_t>(i));
+    m.store(to, at, value);
+  }
+}
+
 /// Scans rows side by side, the values so far a vector; the few elements of a pixel are unrolled.
 static void scanLanes(const Site &site, ScanOp op, const Buffer &to, LaneValue factor) {
   auto [ctx, b, l, m] = site.parts();
@@ -138,10 +150,14 @@ static void scanLanes(const Site &site, ScanOp op, const Buffer &to, LaneValue f
       others.push_back(extent(site, op.getValue(), axis));
     }
   const LaneValue start = scanStart(l, op, element);
+  const Value room = scan.getBand() ? roomOfBand(site, scan, 1, start.value.getType()) : Value();
   carriedNest(b, l, others, {}, [&](ArrayRef<Value> where, ValueRange) {
     SmallVector<Index> at(type.getRank());
     for (auto [axis, index] : llvm::zip(axes, where))
       at[axis] = m.uniform(index);
+    auto splat = [](const Site &site, LaneValue value) {
+      return site.lanes() > 1 ? site.m.l.splat(value.value) : value.value;
+    };
     auto step = [&](const Site &site, LaneValue sofar, SmallVector<LaneValue> *made) {
       auto [ctx, b, l, m] = site.parts();
       LaneValue value = l.cast(CastMode::value, emit(site, op.getValue(), at), element);
@@ -153,6 +169,16 @@ static void scanLanes(const Site &site, ScanOp op, const Buffer &to, LaneValue f
         m.store(to, at, stored);
       return value;
     };
+    if (room) {
+      scanBands(site, scan, *extentInCode(op, laneAxis), extent(site, op.getValue(), along), room,
+                start.value,
+                [&](const Site &lanes, Index row, Value i, MutableArrayRef<Value> sofar) {
+                  at[laneAxis] = row;
+                  at[along] = lanes.m.uniform(i);
+                  sofar[0] = splat(lanes, step(lanes, lanes.m.l.wrap(sofar[0], element), nullptr));
+                });
+      return SmallVector<Value>{};
+    }
     overLanes(site, l.i64(0), extent(site, op.getValue(), laneAxis), scan.getLanes(),
               [&](const Site &lanes, Index index) {
                 auto [ctx, b, l, m] = lanes.parts();
@@ -168,21 +194,13 @@ static void scanLanes(const Site &site, ScanOp op, const Buffer &to, LaneValue f
                     at[along] = m.constant(i);
                     sofar = step(lanes, sofar, &made);
                   }
-                  at[along] = m.constant(0);
-                  if (interleaved && l.lanes > 1)
-                    return m.storeInterleaved(to, at, made);
-                  for (int64_t i = 0; i < own.extent; ++i) {
-                    at[along] = m.constant(i);
-                    m.store(to, at, made[i]);
-                  }
-                  return;
+                  return storeRow(m, to, at, along, made, interleaved);
                 }
-                auto splat = [&](Value value) { return l.lanes > 1 ? l.splat(value) : value; };
-                carryLoop(site, l.i64(0), extent(site, op.getValue(), along), splat(start.value),
+                carryLoop(site, l.i64(0), extent(site, op.getValue(), along), splat(lanes, start),
                           [&](Value i, ValueRange sofar) {
                             at[along] = m.uniform(i);
-                            return SmallVector<Value>{
-                                splat(step(lanes, l.wrap(sofar[0], element), nullptr).value)};
+                            const LaneValue next = step(lanes, l.wrap(sofar[0], element), nullptr);
+                            return SmallVector<Value>{splat(lanes, next)};
                           });
               });
     return SmallVector<Value>{};
