@@ -4,6 +4,7 @@
 #pragma once
 
 #include "compiler/Conversion/KernelToLoops/Context.h"
+#include "compiler/Dialect/ScheduleDialect.h"
 
 namespace penstock::conversion {
 
