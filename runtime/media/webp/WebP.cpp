@@ -30,12 +30,13 @@ Error truncated(std::span<const uint8_t> bytes) {
           "truncated WebP: it ends after " + std::to_string(bytes.size()) + " bytes"};
 }
 
-/// What `work` gives, or that memory has ended meanwhile: libwebp says so in some places, and in
-/// others takes what it lacks then for damage. Its malloc() sets errno.
+/// What `work` gives; no memory instead of damage where it has ended meanwhile: libwebp says so in
+/// some places, and in others takes what it lacks then for damage. Its malloc() sets errno, under
+/// `ulimit -v` also where it gives memory.
 template <typename Work> auto withMemory(Work work) -> decltype(work()) {
   errno = 0;
   auto result = work();
-  if (errno == ENOMEM)
+  if (!result && errno == ENOMEM)
     return noMemory("to decode a WebP");
   return result;
 }
@@ -52,10 +53,12 @@ Result<Demuxer> open(std::span<const uint8_t> bytes) {
   return parts;
 }
 
-uint8_t orientationIn(std::span<const uint8_t> bytes) {
+Result<uint8_t> orientationIn(std::span<const uint8_t> bytes) {
   const WebPData data{bytes.data(), bytes.size()};
   WebPDemuxState state;
   const Demuxer parts(WebPDemuxPartial(&data, &state), &WebPDemuxDelete);
+  if (!parts && errno == ENOMEM)
+    return noMemory("to decode a WebP");
   WebPChunkIterator exif{};
   uint8_t orientation = 1;
   if (parts && WebPDemuxGetChunk(parts.get(), "EXIF", 1, &exif))
@@ -159,7 +162,10 @@ Result<WebPInfo> probe(std::span<const uint8_t> bytes, const ImageLimits &limits
   WebPInfo info{uint32_t(found.width), uint32_t(found.height), 1};
   if (Status status = checkImageSize("WebP", info.width, info.height, limits); !status)
     return status.error();
-  info.orientation = orientationIn(bytes);
+  auto orientation = orientationIn(bytes);
+  if (!orientation)
+    return orientation.error();
+  info.orientation = *orientation;
   return info;
 }
 
