@@ -198,6 +198,28 @@ class Damage(video.VideoTest):
                 if codec == "flashsv":  # all blocks of the next one are new
                     self.assertEqual(self.clip(path, 1, 8, 1), frames[1:])
 
+    def test_few_pixels_that_are_left_out(self):
+        """At the end of a picture, or of one channel of its pixels."""
+        bad = 0
+        for name in ("gray.mkv", "rgb24.avi"):
+            whole, path = os.path.join(self.folder, "few-" + name), os.path.join(self.folder, "bit-few-" + name)
+            clips.encode(whole, "-c:v", "jpegls", "-pix_fmt", name.split(".")[0], frames=150, height=HEIGHT, width=WIDTH)
+            frames = [frame for _, frame in clips.whole(whole)]
+            self.assertEqual(self.clip(whole, 0, len(frames), 1), frames)  # some of which look unwritten by chance
+            size, begin = sorted(map(int, clips.known_of(whole, "packet=pos,size")[1]))
+            with open(whole, "rb") as file:
+                data = file.read()
+            for at in range(begin + size - 60, begin + size, 4):
+                for bit in (0, 4):
+                    with open(path, "wb") as file:
+                        file.write(data[:at] + bytes([data[at] ^ 1 << bit]) + data[at + 1:])
+                    frame = self.clip(path, 1, 1, 1)
+                    if isinstance(frame, str):
+                        bad += 1
+                    elif frame != frames[1:2]:
+                        self.assertEqual(frame[0], clips.whole(path)[1][1], (name, at, bit))
+        self.assertGreater(bad, 0)
+
     def test_ends_of_pictures(self):
         """Of MPEG-4: what FFmpeg makes of bits behind one is up to the ends of pictures before it."""
         whole, path = os.path.join(self.folder, "ends.mkv"), os.path.join(self.folder, "bit-ends.mkv")

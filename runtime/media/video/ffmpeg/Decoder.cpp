@@ -4,6 +4,7 @@
 #include "runtime/media/video/ffmpeg/Reports.h"
 
 #include <algorithm>
+#include <array>
 #include <unordered_map>
 
 extern "C" {
@@ -173,10 +174,14 @@ bool Decoder::next(int64_t at) {
       noteDamage(at);
       continue;
     }
-    if (code >= 0 && ((frame->flags & AV_FRAME_FLAG_CORRUPT) || frame->decode_error_flags ||
-                      hasUnwritten(*codec, *frame)))
+    if (code < 0)
+      return false;
+    if ((frame->flags & AV_FRAME_FLAG_CORRUPT) || frame->decode_error_flags)
       noteDamage(frame->pts);
-    return code >= 0;
+    else if (mayBeUnwritten(*codec, *frame, frame->pts - begun + 1))
+      suspected.push_back({frame->pts, came, sumOf(*frame)});
+    ++came;
+    return true;
   }
 }
 
@@ -225,32 +230,76 @@ void Decoder::forgetDamage() {
     damaged.push_back({packet, ""});
 }
 
-bool Decoder::decode(const Piece &piece, int64_t begin) {
-  forgetDamage();
-  auto check = [&] {
-    for (int64_t place = piece.first; place < piece.last; ++place)
-      checkDamage(wanted.number(place), piece, begin);
-  };
-  check();
+void Decoder::start(int64_t begin) {
+  begun = begin;
+  came = 0;
   // Decoders keep more over a flush than frames: tables, how they round.
   codec.reset();
   const bool isExact = begin > 0 && countsEnds(index.parameters->codec_id);
   codec = openCodec(*index.parameters, maxPixels, memory, Damaged::Refuse,
                     isExact ? 0 : FF_BUG_AUTODETECT);
+  if (index.isSequential())
+    return;
   // H.264 else holds back frames before a recovery point, and with the first of
   // them at the end of the packets all that wait behind it.
   codec->flags |= AV_CODEC_FLAG_OUTPUT_CORRUPT;
   const bool isMpeg4 = codec->codec_id == AV_CODEC_ID_MPEG4 && begin > 0;
   codec->err_recognition |= isMpeg4 ? AV_EF_BUFFER : 0;
   doubtful = {begin, isMpeg4 ? begin + 2 : isExact ? INT64_MAX : begin};
+}
+
+// Frames that no other one refers to are left out where they are not wanted.
+void Decoder::skipUnless(int64_t at) {
+  if (index.isSequential())
+    return;
+  const bool isSecond = index.packets[size_t(at)].flags & Packet::SecondField;
+  const std::optional<int64_t> number = index.frameOf(at - isSecond);
+  const bool isWanted = number && wanted.has(*number);
+  const bool isNeeded = isWanted || (index.packets[size_t(at)].flags & Packet::Referenced);
+  codec->skip_frame = isNeeded || !index.mayLeaveOut() ? AVDISCARD_DEFAULT : AVDISCARD_NONREF;
+}
+
+// What differs in other memory was not written.
+void Decoder::decodeOtherwise(int64_t begin, int64_t end) {
+  if (suspected.empty())
+    return;
+  memory.beginOtherwise(true);
+  start(begin);
+  const auto compare = [&] {
+    int code = 0;
+    while ((code = avcodec_receive_frame(codec.get(), frame.get())) >= 0 || isError(code)) {
+      for (const Suspect &one : suspected)
+        if (code >= 0 && one.place == came && one.packet == frame->pts && one.sum != sumOf(*frame))
+          noteDamage(one.packet);
+      came += code >= 0;
+    }
+  };
+  for (int64_t i = begin; i <= end; ++i) {
+    load(i);
+    packet->pts = i;
+    packet->dts = AV_NOPTS_VALUE;
+    skipUnless(i);
+    (void)avcodec_send_packet(codec.get(), packet.get());
+    compare();
+  }
+  (void)avcodec_send_packet(codec.get(), nullptr);
+  compare();
+  memory.beginOtherwise(false);
+  memory.check();
+}
+
+bool Decoder::decode(const Piece &piece, int64_t begin) {
+  forgetDamage();
+  suspected.clear();
+  auto check = [&] {
+    for (int64_t place = piece.first; place < piece.last; ++place)
+      checkDamage(wanted.number(place), piece, begin);
+  };
+  check();
+  start(begin);
   (void)reported(); // of what was before
   for (int64_t i = begin; i <= piece.end; ++i) {
-    // Frames that no other one refers to are left out where they are not wanted.
-    const bool isSecond = index.packets[size_t(i)].flags & Packet::SecondField;
-    const std::optional<int64_t> number = index.frameOf(i - isSecond);
-    const bool isWanted = number && wanted.has(*number);
-    const bool isNeeded = isWanted || (index.packets[size_t(i)].flags & Packet::Referenced);
-    codec->skip_frame = isNeeded || !index.mayLeaveOut() ? AVDISCARD_DEFAULT : AVDISCARD_NONREF;
+    skipUnless(i);
     send(i);
     if (i == begin && leavesWhatWas(i)) {
       check();
@@ -264,6 +313,8 @@ bool Decoder::decode(const Piece &piece, int64_t begin) {
   (void)avcodec_send_packet(codec.get(), nullptr);
   receive(piece.end);
   memory.check();
+  if (!isInDoubt())
+    decodeOtherwise(begin, piece.end);
   if (isInDoubt())
     return false;
   check();
@@ -272,12 +323,13 @@ bool Decoder::decode(const Piece &piece, int64_t begin) {
 }
 
 void Decoder::decodeAll() {
-  codec = openCodec(*index.parameters, maxPixels, memory);
+  start(0);
   forgetDamage();
   // Frames are told by the packets that they come of: what is refused here has a number all the
   // same.
   int64_t left = wanted.count(), recovery = 0;
-  std::unordered_map<int64_t, int64_t> came;
+  std::unordered_map<int64_t, int64_t> nth;
+  std::vector<std::array<int64_t, 3>> checked; // numbers, packets, where damage begins
   const auto check = [&](int64_t number, int64_t from) {
     for (const Damage &one : damaged) // packets may hold parts of two frames
       if (one.packet >= recovery && one.packet <= from + 1)
@@ -288,22 +340,29 @@ void Decoder::decodeAll() {
       const int64_t from = std::clamp<int64_t>(frame->pts, 0, at);
       if (index.packets[size_t(from)].flags & Packet::Recovery)
         recovery = index.damageBegin(from);
-      const std::optional<int64_t> number = index.frameOf(from, came[from]++);
+      const std::optional<int64_t> number = index.frameOf(from, nth[from]++);
       if (number && wanted.has(*number)) {
         check(*number, from);
+        checked.push_back({*number, from, recovery});
         give(*frame, *number);
         --left;
       }
     }
   };
   const int64_t count = int64_t(index.packets.size());
-  for (int64_t i = 0; left > 0 && i < count; ++i) {
-    send(i);
-    receiveAll(i);
+  int64_t sent = 0;
+  for (; left > 0 && sent < count; ++sent) {
+    send(sent);
+    receiveAll(sent);
   }
   (void)avcodec_send_packet(codec.get(), nullptr);
   receiveAll(count - 1);
   memory.check();
+  decodeOtherwise(0, sent - 1);
+  for (const auto &[number, from, begin] : checked) {
+    recovery = begin;
+    check(number, from);
+  }
   for (int64_t place = 0; place < wanted.count(); ++place)
     if (!given[size_t(place)]) {
       recovery = index.packetOf(wanted.number(place));

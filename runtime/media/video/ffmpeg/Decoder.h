@@ -45,11 +45,21 @@ private:
     int64_t packet;
     std::string why;
   };
+  /// A picture that may be unwritten in part.
+  struct Suspect {
+    int64_t packet, place; ///< of those that came
+    uint64_t sum;
+  };
   /// Decodes the packets `begin` to `piece.end`, and takes their wanted frames. False where
   /// a frame did not come and nothing says why, or where decoding cannot begin there. Throws
   /// Failure for damage.
   bool decode(const Piece &piece, int64_t begin);
   void decodeAll();
+  /// Makes a decoder that begins at a packet.
+  void start(int64_t begin);
+  void skipUnless(int64_t at);
+  /// Decodes once more, in other memory, where pictures are suspected, and notes damage.
+  void decodeOtherwise(int64_t begin, int64_t end);
   /// Sends packet `at`.
   void send(int64_t at);
   /// Receives the next frame, where the last packet that was sent is `at`; notes damage.
@@ -82,6 +92,8 @@ private:
   int64_t inputAt = 0;
   std::vector<bool> given;              ///< by place
   std::vector<Damage> damaged;          ///< since the decoder was empty
+  std::vector<Suspect> suspected;       ///< likewise
+  int64_t begun = 0, came = 0;          ///< its first packet, and the frames since
   std::pair<int64_t, int64_t> doubtful; ///< packets that are, to before the second
 };
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstring>
 #include <new>
@@ -210,18 +211,21 @@ bool Input::next(AVPacket &packet) {
 
 constexpr size_t blankSize = 4096;
 
-/// What stands in a picture's memory before it is decoded, again and again: eight bytes of it are
-/// in no picture. They are followed by its first ones.
-static const std::array<uint8_t, blankSize + 8> &blank() {
-  static const auto bytes = [] {
-    std::array<uint8_t, blankSize + 8> made{};
+/// What stands in a picture's memory before it is decoded, again and again; `isOther`: what differs
+/// from that in each byte. The first bytes follow the last ones.
+static const std::array<uint8_t, blankSize + 8> &blank(bool isOther) {
+  static const auto patterns = [] {
+    std::array<std::array<uint8_t, blankSize + 8>, 2> made{};
     uint32_t state = 1;
-    for (uint8_t &byte : made)
-      byte = uint8_t((state = state * 1664525u + 1013904223u) >> 24);
-    std::copy_n(made.begin(), 8, made.end() - 8);
+    for (size_t i = 0; i < blankSize + 8; ++i) {
+      if (i == blankSize)
+        state = 1;
+      made[0][i] = uint8_t((state = state * 1664525u + 1013904223u) >> 24);
+      made[1][i] = uint8_t(~made[0][i]);
+    }
     return made;
   }();
-  return bytes;
+  return patterns[isOther];
 }
 
 /// Whether decoders write all of a picture, unless it is damaged, and may not say then that it is.
@@ -242,9 +246,14 @@ static bool writesAll(const AVCodecContext &codec) {
   }
 }
 
-bool hasUnwritten(const AVCodecContext &codec, const AVFrame &frame) {
-  if (!writesAll(codec))
-    return false;
+struct Row {
+  const uint8_t *at;
+  size_t width, place, step; ///< bytes; in the plane's memory; from pixel to pixel
+  bool isLast;               ///< of its plane
+};
+
+/// Calls `visit(row)` for each row of a picture, until it returns true.
+template <typename Visit> static bool anyRow(const AVFrame &frame, Visit visit) {
   const auto kind = AVPixelFormat(frame.format);
   const AVPixFmtDescriptor *format = av_pix_fmt_desc_get(kind);
   for (int plane = 0; format && plane < av_pix_fmt_count_planes(kind); ++plane) {
@@ -252,15 +261,81 @@ bool hasUnwritten(const AVCodecContext &codec, const AVFrame &frame) {
     const bool isChroma = (plane == 1 || plane == 2) && !(format->flags & AV_PIX_FMT_FLAG_RGB);
     const int rows = isChroma ? AV_CEIL_RSHIFT(frame.height, format->log2_chroma_h) : frame.height;
     const int width = av_image_get_linesize(kind, frame.width, plane);
-    for (int row = 0; buffer && row < rows; ++row) {
+    int step = 1;
+    for (int i = 0; i < format->nb_components; ++i)
+      if (format->comp[i].plane == plane && !(format->flags & AV_PIX_FMT_FLAG_BITSTREAM))
+        step = std::max(step, format->comp[i].step);
+    for (int row = 0; buffer && width > 0 && row < rows; ++row) {
       const uint8_t *at = frame.data[plane] + ptrdiff_t(row) * frame.linesize[plane];
-      const auto place = size_t(at - buffer->data);
-      for (int i = 0; i + 8 <= width; i += 8)
-        if (std::memcmp(at + i, blank().data() + (place + size_t(i)) % blankSize, 8) == 0)
-          return true;
+      if (visit(Row{at, size_t(width), size_t(at - buffer->data), size_t(step), row == rows - 1}))
+        return true;
     }
   }
   return false;
+}
+
+/// The highest bit of each byte that is the same, of eight.
+static uint64_t equalBytes(const uint8_t *a, const uint8_t *b) {
+  uint64_t x = 0, y = 0;
+  std::memcpy(&x, a, 8);
+  std::memcpy(&y, b, 8);
+  constexpr uint64_t low = 0x7F7F7F7F7F7F7F7F;
+  return ~((((x ^ y) & low) + low) | (x ^ y) | low);
+}
+
+bool mayBeUnwritten(const AVCodecContext &codec, const AVFrame &frame, int64_t packets) {
+  if (!writesAll(codec))
+    return false;
+  uint64_t bytes = 0;
+  anyRow(frame, [&](const Row &row) {
+    bytes += row.width;
+    return false;
+  });
+  // Bytes of the pattern in a row by which chance leads to no more than a 16th of the decoding.
+  size_t least = 2;
+  for (double odds = 65536; odds < 32.0 * double(bytes) * double(packets) && least < 8; odds *= 256)
+    ++least;
+  return anyRow(frame, [&](const Row &row) {
+    const uint8_t *at = row.at;
+    const size_t width = row.width, place = row.place, step = row.step;
+    const auto &filled = blank(false);
+    const auto isLeft = [&](size_t i) { return at[i] == filled[(place + i) % blankSize]; };
+    const auto isRun = [&](size_t i, size_t by) {
+      size_t length = 0;
+      for (; length < least && i < width && isLeft(i); i += by)
+        ++length;
+      return length == least;
+    };
+    // What is left out most often; a few packets cost little.
+    for (size_t i = width - std::min(step, width); row.isLast && packets < 4 && i < width; ++i)
+      if (isLeft(i))
+        return true;
+    static_assert(std::endian::native == std::endian::little);
+    const size_t far = std::min<size_t>(step, 8);
+    const auto hasPair = [](uint64_t equal, uint64_t before, size_t by) {
+      return (equal & ((by < 8 ? equal << 8 * by : 0) | before >> (64 - 8 * by))) != 0;
+    };
+    uint64_t before = 0;
+    for (size_t i = 0; i < width; i += 8) { // bytes behind a row's end are memory, too
+      const uint64_t equal = equalBytes(at + i, filled.data() + (place + i) % blankSize);
+      if (hasPair(equal, before, 1) || hasPair(equal, before, far))
+        for (size_t j = i < 8 ? 0 : i - 8; j < std::min(i + 8, width); ++j)
+          if (isRun(j, 1) || isRun(j, far))
+            return true;
+      before = equal;
+    }
+    return false;
+  });
+}
+
+uint64_t sumOf(const AVFrame &frame) {
+  uint64_t sum = 0xCBF29CE484222325;
+  anyRow(frame, [&](const Row &row) {
+    for (size_t i = 0; i < row.width; ++i)
+      sum = (sum ^ row.at[i]) * 0x100000001B3;
+    return false;
+  });
+  return sum;
 }
 
 // As avcodec_default_get_buffer2 does it, from memory that outlives the decoder, and of which is
@@ -318,7 +393,7 @@ AVBufferRef *FrameMemory::block(size_t size, bool isPatterned) {
   }
   if (isPatterned)
     for (size_t at = 0; at < size; at += blankSize)
-      std::memcpy(found->data + at, blank().data(), std::min(blankSize, size - at));
+      std::memcpy(found->data + at, blank(isOther).data(), std::min(blankSize, size - at));
   else
     std::memset(found->data, 0, size); // as FFmpeg's own memory begins
   AVBufferRef *buffer = av_buffer_create(found->data, size, giveBack, this, 0);

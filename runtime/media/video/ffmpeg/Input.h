@@ -111,6 +111,8 @@ public:
   bool takeOwn(uint64_t bytes);
   /// Throws Failure where more was wanted than is allowed.
   void check() const;
+  /// From here on pictures begin with other bytes, where they do not begin with zeros.
+  void beginOtherwise(bool is) { isOther = is; }
   /// Pictures for which memory was wanted so far.
   uint64_t pictures() const { return count; }
 
@@ -128,12 +130,15 @@ private:
   void *user;
   std::vector<Block> blocks;
   uint64_t held = 0, own = 0, count = 0;
-  bool refused = false;
+  bool refused = false, isOther = false;
 };
 
-/// Returns whether some of a picture is as it was before it was decoded: it is damaged, and
-/// some decoders say so nowhere else.
-bool hasUnwritten(const AVCodecContext &codec, const AVFrame &frame);
+/// Returns whether some of a picture looks as it did before it was decoded: where it is so, it is
+/// damaged, and some decoders say so nowhere else. It is where it looks otherwise when it is
+/// decoded in other memory, from as many packets.
+bool mayBeUnwritten(const AVCodecContext &codec, const AVFrame &frame, int64_t packets);
+/// A checksum of a picture.
+uint64_t sumOf(const AVFrame &frame);
 
 /// Makes a decoder, to be opened, which reports nothing. Throws Failure if there is none.
 CodecPtr newCodec(const AVCodecParameters &parameters);
