@@ -443,9 +443,13 @@ std::string Text::each(EachOp op, unsigned result) {
 //===--- values ------------------------------------------------------------===//
 
 std::string Text::use(Value value) {
-  if (auto named = names.find(value); named != names.end())
-    return named->second;
-  return expression(value);
+  if (!good)
+    return "?";
+  // What is used twice is written twice, so that a chain of such doubles with each link.
+  constexpr size_t longest = 1 << 16;
+  auto name = names.find(value);
+  std::string text = name != names.end() ? name->second : expression(value);
+  return text.size() <= longest ? text : refuse();
 }
 
 std::string Text::expression(Value value) {
