@@ -220,6 +220,37 @@ class Damage(video.VideoTest):
                         self.assertEqual(frame[0], clips.whole(path)[1][1], (name, at, bit))
         self.assertGreater(bad, 0)
 
+    def test_codes_of_microsoft(self):
+        """Wrong ones, and bits that are left behind a picture, are damage; what stands behind intact ones is not."""
+        total = 0
+        for name in ("msmpeg4v2.avi", "msmpeg4v3.avi", "wmv1.avi", "wmv2.avi"):
+            codec, bad = name.split(".")[0], 0
+            whole, path = os.path.join(self.folder, "codes-" + name), os.path.join(self.folder, "bit-codes-" + name)
+            for options in ((), ("-q:v", 2), ("-q:v", 31), ("-b:v", "100k", "-g", 300)):
+                clips.encode(whole, *starts.CODECS[codec], *options, frames=FRAMES, height=144, width=176)
+                sound = [frame for _, frame in clips.whole(whole)]
+                self.assertEqual(self.clip(whole, 0, FRAMES, 1), sound, (name, options))
+                subprocess.run([self.remux_program, whole, path, "junk=4"], check=True)
+                self.assertEqual(self.clip(path, 0, FRAMES, 1), [frame for _, frame in clips.whole(path)], (name, options))
+            packets = clips.known_of(whole, "packet=pos,size")
+            with open(whole, "rb") as file:
+                data = file.read()
+            for turn in range(6 * ROUNDS):
+                rng = random.Random(turn)
+                size, begin = sorted(map(int, packets[5][:2]))
+                damaged = bytearray(data)
+                damaged[begin + rng.randrange(40, size)] ^= 1 << rng.randrange(8)
+                with open(path, "wb") as file:
+                    file.write(damaged)
+                frames = [self.clip(path, i, 1, 1) for i in (4, 5, 6)]
+                self.assertEqual(frames[0], sound[4:5])
+                self.assertEqual(isinstance(frames[1], str), isinstance(frames[2], str))
+                bad += isinstance(frames[1], str)
+                if not isinstance(frames[1], str):
+                    self.assertEqual(frames[1:], [[frame] for _, frame in clips.whole(path)[5:7]], (name, turn))
+            total += bad
+        self.assertGreater(total, 12 * ROUNDS)
+
     def test_ends_of_pictures(self):
         """Of MPEG-4: what FFmpeg makes of bits behind one is up to the ends of pictures before it."""
         whole, path = os.path.join(self.folder, "ends.mkv"), os.path.join(self.folder, "bit-ends.mkv")

@@ -481,6 +481,21 @@ void open(AVCodecContext &context) {
                   std::string("the ") + name + " decoder cannot start: " + textOf(code)};
 }
 
+/// What Microsoft's codecs of MPEG-4's kind are to look at: wrong codes of coefficients, and bits
+/// behind a picture beyond those that encoders leave. Else they take both.
+static int more(AVCodecID codec) {
+  switch (codec) {
+  case AV_CODEC_ID_MSMPEG4V1:
+  case AV_CODEC_ID_MSMPEG4V2:
+  case AV_CODEC_ID_MSMPEG4V3:
+  case AV_CODEC_ID_WMV1:
+  case AV_CODEC_ID_WMV2:
+    return AV_EF_BITSTREAM | AV_EF_BUFFER;
+  default:
+    return 0;
+  }
+}
+
 CodecPtr openCodec(const AVCodecParameters &parameters, uint64_t maxPixels, FrameMemory &memory,
                    Damaged pictures, int bugs) {
   CodecPtr context = newCodec(parameters);
@@ -490,7 +505,7 @@ CodecPtr openCodec(const AVCodecParameters &parameters, uint64_t maxPixels, Fram
   // Else many decoders keep damage to themselves. That of H.264 marks its frames, and would refuse
   // whole ones for messages beside them; that of TIFF, for tags that it does not know.
   if (codec->id != AV_CODEC_ID_H264 && codec->id != AV_CODEC_ID_TIFF && pictures == Damaged::Refuse)
-    context->err_recognition |= AV_EF_EXPLODE;
+    context->err_recognition |= AV_EF_EXPLODE | more(codec->id);
   if (!(codec->capabilities & AV_CODEC_CAP_DR1)) {
     // A library with memory of its own (dav1d): AV1's eight references, the frame
     // at hand and one that is shown.
