@@ -179,8 +179,8 @@ api::openFiles(const runtime::Plan &plan, const runtime::SessionOptions &options
                                   param.name + "`)" +
                                   (path.find("://") == std::string::npos
                                        ? ""
-                                       : "; hint: URLs are `http://`, `https://` and `s3://`, in "
-                                         "small letters")};
+                                       : "; hint: URLs are `http://`, `https://`, `s3://`, "
+                                         "`gs://` and `hf://`, in small letters")};
       if (!std::filesystem::is_directory(found) && !std::filesystem::is_regular_file(found))
         return runtime::Error{runtime::Code::Io,
                               "cannot open " + path +

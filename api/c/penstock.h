@@ -510,7 +510,8 @@ typedef struct pst_session_options {
   void *stream;
   /* Folders that links in the data may lead to, beside those that parameters name;
    * without them, such a link is an error with its name. Read, never written. URLs
-   * (`http://`, `https://`, `s3://`) open what lies below them to names in lists. */
+   * (`http://`, `https://`, `s3://`, `gs://`, `hf://`) open what lies below them to names in lists.
+   */
   const char *const *allowed_folders;
   size_t allowed_folder_count;
   pst_held held;

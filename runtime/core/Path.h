@@ -8,7 +8,7 @@
 
 namespace penstock::runtime {
 
-/// True for `http://..`, `https://..` and `s3://..`, in small letters.
+/// True for `http://..`, `https://..`, `s3://..`, `gs://..` and `hf://..`, in small letters.
 bool isUrl(std::string_view path);
 
 /// True for URLs, and for paths that begin with `/`.

@@ -13,6 +13,14 @@ namespace penstock::runtime {
 
 using plan::DType;
 
+std::string inSmallLetters(std::string_view text) {
+  std::string small(text);
+  for (char &c : small)
+    if (c >= 'A' && c <= 'Z')
+      c = char(c | 0x20);
+  return small;
+}
+
 std::string_view trimmed(std::string_view text) {
   constexpr std::string_view blanks = " \t\r\n";
   const size_t begin = text.find_first_not_of(blanks);

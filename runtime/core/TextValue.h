@@ -24,6 +24,9 @@ Result<int64_t> parseValue(plan::DType type, std::string_view text);
 /// Returns `text` without the blanks and line ends around it.
 std::string_view trimmed(std::string_view text);
 
+/// Returns `text` with small letters for `A` to `Z`.
+std::string inSmallLetters(std::string_view text);
+
 /// InvalidArgument: "`text` what". Of a long text, in UTF-8, the first 40 bytes or fewer are shown.
 Error misfit(std::string_view text, const std::string &what);
 

@@ -37,7 +37,6 @@ bool mayChange(CURLcode code) {
   case CURLE_NOT_BUILT_IN:
   case CURLE_PEER_FAILED_VERIFICATION:
   case CURLE_SSL_CACERT_BADFILE:
-  case CURLE_TOO_MANY_REDIRECTS:
   case CURLE_ABORTED_BY_CALLBACK:
   case CURLE_OUT_OF_MEMORY:
     return false;
@@ -106,11 +105,7 @@ bool HttpClient::Transfer::takeHeader(std::string_view line) {
   const size_t colon = line.find(':');
   if (colon == std::string_view::npos)
     return true;
-  std::string name(line.substr(0, colon));
-  for (char &c : name)
-    if (c >= 'A' && c <= 'Z')
-      c = char(c | 0x20);
-  takeField(name, trimmed(line.substr(colon + 1)));
+  takeField(inSmallLetters(line.substr(0, colon)), trimmed(line.substr(colon + 1)));
   return true;
 }
 
@@ -122,6 +117,12 @@ void HttpClient::Transfer::takeField(const std::string &name, std::string_view v
     answer.version = value;
   } else if (name == "last-modified") {
     answer.lastModified = value;
+  } else if (name == "x-linked-etag") {
+    answer.linkedTag = value;
+  } else if (name == "x-error-message") {
+    answer.errorMessage = value;
+  } else if (name == "link") {
+    answer.link = value;
   } else if (name == "x-amz-bucket-region") {
     answer.bucketRegion = value;
   } else if (name == "retry-after" && readNumber(value, number)) {
@@ -245,12 +246,12 @@ Result<int> HttpClient::attempt(Transfer &transfer) {
   set(CURLOPT_URL, request.url.c_str());
   if (request.method != "GET")
     set(CURLOPT_CUSTOMREQUEST, request.method.c_str());
+  if (!request.form.empty()) {
+    set(CURLOPT_POSTFIELDSIZE, long(request.form.size()));
+    set(CURLOPT_POSTFIELDS, request.form.c_str());
+  }
   set(CURLOPT_USERAGENT, "penstock");
   set(CURLOPT_PROTOCOLS_STR, "http,https");
-  // What was asked for in secret is not answered in the open.
-  set(CURLOPT_REDIR_PROTOCOLS_STR, request.url.starts_with("https:") ? "https" : "http,https");
-  set(CURLOPT_FOLLOWLOCATION, request.signing.empty() ? 1L : 0L);
-  set(CURLOPT_MAXREDIRS, 8L);
   set(CURLOPT_HTTP_VERSION, long(CURL_HTTP_VERSION_1_1)); // a connection for each thread
   set(CURLOPT_NOSIGNAL, 1L);
   set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L); // a proxy's answer is not the server's
@@ -301,6 +302,9 @@ Result<int> HttpClient::attempt(Transfer &transfer) {
   const CURLcode code = curl.easyPerform(handle);
   if (code != CURLE_OK && !transfer.reason[0])
     std::strncpy(transfer.reason, curl.easyStrerror(code), sizeof transfer.reason - 1);
+  char *location = nullptr; // whole, whatever the server wrote
+  if (curl.easyGetinfo(handle, CURLINFO_REDIRECT_URL, &location) == CURLE_OK && location)
+    transfer.answer.location = location;
   curl.slistFreeAll(headers);
   curl.easyReset(handle); // keeps its connection
   std::lock_guard guard(lock);
@@ -349,13 +353,23 @@ Result<HttpResponse> HttpClient::get(const HttpRequest &request, Buffer &out) {
 }
 
 std::string statusText(long status) {
-  static constexpr std::pair<long, const char *> known[] = {
-      {301, "Moved Permanently"},     {307, "Temporary Redirect"}, {400, "Bad Request"},
-      {401, "Unauthorized"},          {403, "Forbidden"},          {404, "Not Found"},
-      {405, "Method Not Allowed"},    {408, "Request Timeout"},    {410, "Gone"},
-      {416, "Range Not Satisfiable"}, {429, "Too Many Requests"},  {500, "Internal Server Error"},
-      {501, "Not Implemented"},       {502, "Bad Gateway"},        {503, "Service Unavailable"},
-      {504, "Gateway Timeout"}};
+  static constexpr std::pair<long, const char *> known[] = {{301, "Moved Permanently"},
+                                                            {302, "Found"},
+                                                            {307, "Temporary Redirect"},
+                                                            {400, "Bad Request"},
+                                                            {401, "Unauthorized"},
+                                                            {403, "Forbidden"},
+                                                            {404, "Not Found"},
+                                                            {405, "Method Not Allowed"},
+                                                            {408, "Request Timeout"},
+                                                            {410, "Gone"},
+                                                            {416, "Range Not Satisfiable"},
+                                                            {429, "Too Many Requests"},
+                                                            {500, "Internal Server Error"},
+                                                            {501, "Not Implemented"},
+                                                            {502, "Bad Gateway"},
+                                                            {503, "Service Unavailable"},
+                                                            {504, "Gateway Timeout"}};
   std::string text = std::to_string(status);
   for (const auto &[number, name] : known)
     if (number == status)

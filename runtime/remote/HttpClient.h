@@ -22,6 +22,7 @@ struct HttpRequest {
   std::string url;                  ///< http or https, with all letters encoded that need it
   std::vector<std::string> headers; ///< such as `Accept: text/plain`
   std::string method = "GET";
+  std::string form; ///< what is sent (`application/x-www-form-urlencoded`): the method is POST
   /// Service and region by which the request is signed (AWS Signature Version 4), such as
   /// `aws:amz:us-east-1:s3`, with `user` as `KEY:SECRET`; empty: not at all.
   std::string signing, user;
@@ -45,7 +46,11 @@ struct HttpResponse {
   bool hasSize = false;     ///< the server says it
   bool isPart = false;      ///< the answer is the part that was asked for (206)
   bool isTooLarge = false;  ///< more than `mostBytes`: the rest was not read
+  std::string location;     ///< where the server says that the file is, a whole URL
+  std::string linkedTag;    ///< the tag of the file there (`X-Linked-ETag`)
+  std::string link;         ///< what belongs to the answer (`Link`, RFC 8288)
   std::string bucketRegion; ///< where S3 has the bucket
+  std::string errorMessage; ///< `X-Error-Message`
   std::string text;         ///< the beginning of an answer that is not the file
 };
 
@@ -57,8 +62,9 @@ public:
   ~HttpClient();
 
   /// Reads into `out`, which has nothing but the file's bytes, and returns any answer that the
-  /// server gives but for those that may be others later (408, 429, 5xx): such, and lost
-  /// connections, are tried again for half a minute. A part goes on where its connection broke.
+  /// server gives, also that the file is elsewhere, but for those that may be others later (408,
+  /// 429, 5xx): such, and lost connections, are tried again for half a minute. A part goes on where
+  /// its connection broke.
   ///
   /// Fails with Code::Unreachable where the server gives no answer, Code::Limit or Code::Exhausted
   /// for want of memory, Code::Io where the answer is of another version of the file than before,

@@ -3,6 +3,10 @@
 
 #include "runtime/core/Clock.h"
 #include "runtime/core/Memory.h"
+#include "runtime/remote/GoogleStorage.h"
+#include "runtime/remote/HttpStore.h"
+#include "runtime/remote/HuggingFace.h"
+#include "runtime/remote/S3.h"
 
 #include <algorithm>
 #include <cstring>
@@ -22,17 +26,6 @@ constexpr uint64_t keptBytes = 4 << 10, largeFile = 1 << 20;
 /// The most that is read at once from servers that send whole files only, and of a file that
 /// should be mapped.
 constexpr uint64_t mostWhole = 64 << 20, mostMapped = uint64_t(1) << 30;
-
-struct S3Place {
-  std::string bucket, key;
-};
-
-bool isS3(std::string_view url) { return url.starts_with("s3://"); }
-
-S3Place placeOf(const std::string &url) {
-  const size_t begin = 5, slash = std::min(url.find('/', begin), url.size());
-  return {url.substr(begin, slash - begin), url.substr(std::min(slash + 1, url.size()))};
-}
 
 /// A URL whose escaped slashes, of either kind, are slashes.
 std::string withSlashes(const std::string &url) {
@@ -154,7 +147,11 @@ private:
 
 RemoteFileSystem::RemoteFileSystem(std::unique_ptr<FileSystem> local,
                                    std::vector<std::string> given, std::unique_ptr<DiskCache> cache)
-    : local(std::move(local)), store(client), cache(std::move(cache)) {
+    : local(std::move(local)), cache(std::move(cache)) {
+  stores.push_back(std::make_unique<HttpStore>(client));
+  stores.push_back(std::make_unique<S3>(client));
+  stores.push_back(std::make_unique<GoogleStorage>(client));
+  stores.push_back(std::make_unique<HuggingFace>(client));
   for (const std::string &root : given)
     roots.push_back(absolutePath(root));
 }
@@ -171,7 +168,7 @@ Result<std::string> RemoteFileSystem::located(std::string_view path) const {
     return Error{Code::InvalidArgument, "a URL holds a zero byte"};
   std::string url = absolutePath(path);
   // Servers take `%2f` for a slash, so that `..%2f` leads up.
-  const std::string taken = isS3(url) ? url : normalizePath(withSlashes(url), {});
+  const std::string taken = url.starts_with("http") ? normalizePath(withSlashes(url), {}) : url;
   const auto below = [&](const std::string &root) {
     return liesWithin(url, root) && liesWithin(taken, root);
   };
@@ -184,33 +181,23 @@ Result<std::string> RemoteFileSystem::located(std::string_view path) const {
                                       folderOf(shown) + "` opens it"};
 }
 
+Store &RemoteFileSystem::storeOf(const std::string &url) const {
+  const auto has = [&](const auto &store) { return store->has(url); };
+  return **std::find_if(stores.begin(), stores.end(), has);
+}
+
 Result<HttpResponse> RemoteFileSystem::get(const std::string &url, HttpRequest request,
                                            Buffer &out) {
-  Result<HttpResponse> answer = Error{};
-  if (isS3(url)) {
-    const S3Place place = placeOf(url);
-    answer = store.get(place.bucket, place.key, std::move(request), out);
-  } else {
-    // What may stand in a URL stays as it is; a `#` would end the path.
-    request.url = percentEncoded(url, ":/?[]@!$&'()*+,;=%");
-    answer = client.get(request, out);
-  }
+  auto answer = storeOf(url).get(url, std::move(request), out);
   const bool isEmpty = answer && answer->status == 416 && answer->hasSize && answer->size == 0;
   if (!answer || answer->status == 200 || answer->status == 206 || isEmpty)
     return answer;
-  if (isS3(url))
-    return store.refused(url, *answer);
-  const Code code = answer->status == 404 || answer->status == 410   ? Code::NotFound
-                    : answer->status == 401 || answer->status == 403 ? Code::Permission
-                                                                     : Code::Io;
-  return Error{
-      code, "cannot read " + withoutSecrets(url) + ": the server says " +
-                statusText(answer->status) +
-                (answer->status == 401 ? "; ~/.netrc may have a user and a password for it" : "")};
+  return storeOf(url).refused(url, *answer);
 }
 
 std::string RemoteFileSystem::keyOf(const std::string &url) {
-  return isS3(url) ? store.endpoint() + " " + url : url;
+  const std::string endpoint = storeOf(url).endpoint();
+  return endpoint.empty() ? url : endpoint + " " + url;
 }
 
 Status RemoteFileSystem::readFile(std::string_view path, Buffer &out, uint64_t maxBytes) {
@@ -302,7 +289,7 @@ Result<FileInfo> RemoteFileSystem::stat(std::string_view path) {
   folder.modifiedNs = folder.changedNs = timeNow();
   folder.device = hashOf("url");
   folder.number = hashOf(*url);
-  if (isS3(*url) && placeOf(*url).key.empty())
+  if (storeOf(*url).isTop(*url))
     return folder;
   HttpRequest request; // of one byte: there are URLs that are signed for GET, and not for HEAD
   request.begin = 0;
@@ -317,11 +304,9 @@ Result<FileInfo> RemoteFileSystem::stat(std::string_view path) {
       cache->confirm(keyOf(*url), stateOf(*answer));
     return infoOf(stateOf(*answer), *url);
   }
-  if (!isS3(*url) ||
-      (answer.error().code != Code::NotFound && answer.error().code != Code::Permission))
+  if (answer.error().code != Code::NotFound && answer.error().code != Code::Permission)
     return answer.error();
-  const S3Place place = placeOf(*url);
-  auto entries = store.list(place.bucket, place.key + "/", 1);
+  auto entries = storeOf(*url).list(*url, 1);
   if (entries && !entries->empty())
     return folder;
   return answer.error();
@@ -333,13 +318,7 @@ Result<std::vector<FolderEntry>> RemoteFileSystem::listFolder(std::string_view p
   auto url = located(path);
   if (!url)
     return url.error();
-  if (!isS3(*url))
-    return Error{Code::Unsupported,
-                 "cannot list " + withoutSecrets(*url) +
-                     ": servers of HTTP have no folders; name the files in a list (`file_list`, "
-                     "`csv`, `json_lines`), or shards as `train-{0000..0099}.tar`"};
-  const S3Place place = placeOf(*url);
-  return store.list(place.bucket, place.key.empty() ? "" : place.key + "/");
+  return storeOf(*url).list(*url);
 }
 
 Result<Mapping> RemoteFileSystem::mapFile(std::string_view path) {

@@ -5,13 +5,12 @@
 
 #include "runtime/core/FileSystem.h"
 #include "runtime/remote/DiskCache.h"
-#include "runtime/remote/HttpClient.h"
-#include "runtime/remote/S3.h"
+#include "runtime/remote/Store.h"
 
 namespace penstock::runtime {
 
-/// Reads `http://`, `https://` and `s3://` below roots that are URLs, and hands all other paths to
-/// another file system. Servers know no folders: only buckets can be listed. Nothing is written.
+/// Reads URLs below roots that are URLs, each from the store that has its kind, and hands all other
+/// paths to another file system. Nothing is written.
 ///
 /// Where a server does not answer, Code::Unreachable. Files are told from their earlier states by
 /// entity tag, else by size and time of change.
@@ -41,6 +40,7 @@ private:
   class RemoteFile;
   /// Checks that a URL lies in a root. Returns it, normalized.
   Result<std::string> located(std::string_view path) const;
+  Store &storeOf(const std::string &url) const;
   /// Sends a request for what a URL points to. Any answer but the file (200, 206), or that it has
   /// no such part (416), is an error.
   Result<HttpResponse> get(const std::string &url, HttpRequest request, Buffer &out);
@@ -50,7 +50,7 @@ private:
   std::unique_ptr<FileSystem> local;
   std::vector<std::string> roots;
   HttpClient client;
-  S3 store;
+  std::vector<std::unique_ptr<Store>> stores;
   std::unique_ptr<DiskCache> cache;
 };
 

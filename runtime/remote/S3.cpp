@@ -1,99 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/remote/S3.h"
 
-#include "runtime/core/RealFileSystem.h"
 #include "runtime/core/TextValue.h"
+#include "runtime/remote/Environment.h"
 #include "runtime/sources/Json.h"
 
 #include <algorithm>
-#include <chrono>
-#include <cstdlib>
 #include <ctime>
-#include <expat.h>
 
 namespace penstock::runtime {
 
 namespace {
 
-std::string variable(const char *name) {
-  const char *value = std::getenv(name);
-  return value ? value : "";
-}
-
-/// A file that the caller's environment names, or empty.
-std::string textOfFile(const std::string &path) {
-  Buffer bytes;
-  if (path.empty() || !readNamedFile(path, bytes, 1 << 20))
-    return {};
-  return {reinterpret_cast<const char *>(bytes.data()), bytes.size()};
-}
-
 std::string fileOf(const char *named, const char *name) {
   if (std::string path = variable(named); !path.empty())
     return path;
-  const std::string home = variable("HOME");
-  return home.empty() ? "" : home + "/.aws/" + name;
+  return inHome((std::string(".aws/") + name).c_str());
 }
-
-int64_t nowSeconds() {
-  using namespace std::chrono;
-  return duration_cast<seconds>(system_clock::now().time_since_epoch()).count();
-}
-
-/// Decodes `%20` and the like, and `+`, which stands for a blank in listings.
-std::string percentDecoded(std::string_view text) {
-  auto digit = [](char c) {
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                                  : -1;
-  };
-  std::string out;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const bool isCode =
-        text[i] == '%' && i + 2 < text.size() && digit(text[i + 1]) >= 0 && digit(text[i + 2]) >= 0;
-    out += isCode           ? char(digit(text[i + 1]) * 16 + digit(text[i + 2]))
-           : text[i] == '+' ? ' '
-                            : text[i];
-    i += isCode ? 2 : 0;
-  }
-  return out;
-}
-
-/// Reads a listing as expat walks through it.
-struct ListingReader {
-  std::string_view prefix;
-  S3Listing listing;
-  std::vector<std::string> path; // of elements
-  std::string text;
-  bool isListing = false, isTruncated = false;
-  std::string oddKey;
-
-  void end() {
-    const std::string &name = path.back();
-    const std::string above = path.size() > 1 ? path[path.size() - 2] : "";
-    const bool isFile = name == "Key" && above == "Contents";
-    if (isFile || (name == "Prefix" && above == "CommonPrefixes")) {
-      const std::string key = percentDecoded(text);
-      std::string inner = key.starts_with(prefix) ? key.substr(prefix.size()) : "";
-      if (!isFile && inner.ends_with('/'))
-        inner.pop_back();
-      // A key that is the prefix itself is how some tools write an empty folder.
-      const bool isMark = isFile && key == prefix;
-      if (key.starts_with(prefix) && !isMark && (inner.empty() || inner == "." || inner == ".."))
-        oddKey = key;
-      else if (!inner.empty())
-        listing.entries.push_back(
-            {std::move(inner), isFile ? FileKind::File : FileKind::Folder, Link::None});
-    }
-    if (name == "IsTruncated" && path.size() == 2)
-      isTruncated = text == "true";
-    if (name == "NextContinuationToken" && path.size() == 2)
-      listing.next = text;
-    path.pop_back();
-    text.clear();
-  }
-};
 
 } // namespace
 
@@ -122,65 +45,17 @@ std::map<std::string, std::string> readProfile(std::string_view text, std::strin
   return found;
 }
 
-Result<S3Listing> readListing(std::string_view text, std::string_view prefix) {
-  ListingReader reader;
-  reader.prefix = prefix;
-  XML_Parser parser = XML_ParserCreate(nullptr);
-  if (!parser)
-    return Error{Code::Exhausted, "no memory for a listing"};
-  XML_SetUserData(parser, &reader);
-  XML_SetElementHandler(
-      parser,
-      [](void *to, const XML_Char *name, const XML_Char **) {
-        auto &mine = *static_cast<ListingReader *>(to);
-        mine.isListing |= mine.path.empty() && std::string_view(name) == "ListBucketResult";
-        mine.path.emplace_back(name);
-        mine.text.clear();
-      },
-      [](void *to, const XML_Char *) { static_cast<ListingReader *>(to)->end(); });
-  XML_SetCharacterDataHandler(parser, [](void *to, const XML_Char *bytes, int size) {
-    static_cast<ListingReader *>(to)->text.append(bytes, size_t(size));
-  });
-  const bool isRead =
-      XML_Parse(parser, text.data(), int(text.size()), 1) == XML_STATUS_OK && reader.isListing;
-  const XML_LChar *why = XML_ErrorString(XML_GetErrorCode(parser)); // null: none
-  XML_ParserFree(parser);
-  if (!isRead)
-    return Error{Code::Corrupt,
-                 std::string("the answer is no listing") + (why ? ": " : "") + (why ? why : "")};
-  if (!reader.oddKey.empty())
-    return Error{Code::Unsupported, "`" + reader.oddKey +
-                                        "` has an empty part, `.` or `..`, which "
-                                        "is the name of no folder"};
-  if (reader.isTruncated && reader.listing.next.empty())
-    return Error{Code::Corrupt, "the answer says that there is more, and not where"};
-  return std::move(reader.listing);
-}
-
-std::string tagIn(const std::string &text, const std::string &tag) {
-  const size_t begin = text.find("<" + tag + ">"), from = begin + tag.size() + 2;
-  const size_t end = text.find("</" + tag + ">", begin == std::string::npos ? 0 : from);
-  return begin == std::string::npos || end == std::string::npos ? ""
-                                                                : text.substr(from, end - from);
-}
-
 void S3::readSettings() {
   const std::string named = variable("AWS_PROFILE");
   const std::string profile = named.empty() ? "default" : named;
   const std::string secrets = fileOf("AWS_SHARED_CREDENTIALS_FILE", "credentials");
   auto config = readProfile(textOfFile(fileOf("AWS_CONFIG_FILE", "config")), profile);
   auto kept = readProfile(textOfFile(secrets), profile);
-  auto first = [](std::initializer_list<std::string> values) {
-    for (const std::string &value : values)
-      if (!value.empty())
-        return value;
-    return std::string();
-  };
-  known.endpoint = first(
+  known.endpoint = firstOf(
       {variable("AWS_ENDPOINT_URL_S3"), variable("AWS_ENDPOINT_URL"), config["endpoint_url"]});
   while (known.endpoint.ends_with('/'))
     known.endpoint.pop_back();
-  known.region = first(
+  known.region = firstOf(
       {variable("AWS_REGION"), variable("AWS_DEFAULT_REGION"), config["region"], "us-east-1"});
   const std::string unsignedWanted = variable("AWS_NO_SIGN_REQUEST");
   if (unsignedWanted == "true" || unsignedWanted == "1" || unsignedWanted == "yes")
@@ -273,10 +148,9 @@ S3::Settings S3::settings() {
   return known;
 }
 
-Result<HttpResponse> S3::send(const std::string &bucket, const std::string &key,
-                              const std::string &query, HttpRequest request, Buffer &out) {
-  if (bucket.empty())
-    return Error{Code::InvalidArgument, "a URL of S3 is s3://BUCKET/KEY"};
+Result<HttpResponse> S3::send(const Place &place, const std::string &query, HttpRequest request,
+                              Buffer &out) {
+  const std::string &bucket = place.bucket;
   const Settings mine = settings();
   std::string region = mine.region;
   {
@@ -284,7 +158,7 @@ Result<HttpResponse> S3::send(const std::string &bucket, const std::string &key,
     if (auto said = regions.find(bucket); said != regions.end())
       region = said->second;
   }
-  const std::string object = "/" + percentEncoded(key, "/");
+  const std::string object = "/" + percentEncoded(place.key, "/");
   // Names with dots are in no certificate.
   const std::string amazon = "s3." + region + ".amazonaws.com";
   if (!mine.endpoint.empty())
@@ -300,7 +174,9 @@ Result<HttpResponse> S3::send(const std::string &bucket, const std::string &key,
     if (!mine.credentials.token.empty())
       request.headers.push_back("x-amz-security-token: " + mine.credentials.token);
   }
-  auto answer = client.get(request, out);
+  // What is signed is signed for one server.
+  auto answer =
+      request.signing.empty() ? follow(client, request, {}, out) : client.get(request, out);
   const bool isElsewhere = answer && answer->status >= 300 && answer->status < 404 &&
                            !answer->bucketRegion.empty() && answer->bucketRegion != region;
   if (!isElsewhere)
@@ -312,12 +188,7 @@ Result<HttpResponse> S3::send(const std::string &bucket, const std::string &key,
       return answer;
   }
   request.headers.clear();
-  return send(bucket, key, query, std::move(request), out);
-}
-
-Result<HttpResponse> S3::get(const std::string &bucket, const std::string &key, HttpRequest request,
-                             Buffer &out) {
-  return send(bucket, key, "", std::move(request), out);
+  return send(place, query, std::move(request), out);
 }
 
 Error S3::refused(const std::string &url, const HttpResponse &answer) {
@@ -341,42 +212,6 @@ Error S3::refused(const std::string &url, const HttpResponse &answer) {
   else
     text += "; the credentials are those of " + mine.credentials.from;
   return {isOfAsking ? Code::Unreachable : Code::Permission, std::move(text)};
-}
-
-Result<std::vector<FolderEntry>> S3::list(const std::string &bucket, const std::string &prefix,
-                                          int most) {
-  const std::string url = "s3://" + bucket + "/" + prefix;
-  std::vector<FolderEntry> entries;
-  std::string next;
-  do {
-    Buffer out;
-    HttpRequest request;
-    request.mostBytes = 64 << 20;
-    // In the order of the signature.
-    std::string query = "?";
-    if (!next.empty())
-      query += "continuation-token=" + percentEncoded(next, "") + "&";
-    query += "delimiter=%2F&encoding-type=url&list-type=2";
-    if (most)
-      query += "&max-keys=" + std::to_string(most);
-    query += "&prefix=" + percentEncoded(prefix, "");
-    auto answer = send(bucket, "", query, std::move(request), out);
-    if (!answer)
-      return answer.error();
-    if (answer->status != 200)
-      return refused(url, *answer);
-    auto listing = readListing({reinterpret_cast<const char *>(out.data()), out.size()}, prefix);
-    if (!listing)
-      return Error{listing.error().code, "cannot list " + url + ": " + listing.error().message};
-    for (FolderEntry &entry : listing->entries)
-      entries.push_back(std::move(entry));
-    if (!next.empty() && listing->next == next)
-      return Error{Code::Corrupt, "cannot list " + url + ": the store gives the same part again"};
-    next = listing->next;
-  } while (!next.empty() && !(most && int(entries.size()) >= most));
-  std::sort(entries.begin(), entries.end(),
-            [](const FolderEntry &a, const FolderEntry &b) { return comesBefore(a.name, b.name); });
-  return entries;
 }
 
 } // namespace penstock::runtime

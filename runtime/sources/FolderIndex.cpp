@@ -2,6 +2,7 @@
 #include "runtime/sources/FolderIndex.h"
 
 #include "runtime/core/Parallel.h"
+#include "runtime/core/TextValue.h"
 #include "runtime/sources/IndexCache.h"
 #include "runtime/sources/IndexHeader.h"
 
@@ -45,10 +46,7 @@ bool isWantedName(const Wanted &wanted, std::string_view name) {
   size_t dot = name.rfind('.');
   if (dot == std::string_view::npos)
     return false;
-  std::string end(name.substr(dot));
-  for (char &c : end)
-    if (c >= 'A' && c <= 'Z')
-      c = char(c | 0x20);
+  const std::string end = inSmallLetters(name.substr(dot));
   const std::string_view endings = wanted.endings;
   const size_t at = endings.find(end);
   const size_t behind = at + end.size();

@@ -51,6 +51,27 @@ public:
     return at == text.size() ? Status() : wrong("nothing stands behind the object");
   }
 
+  Status array(std::vector<std::string_view> &elements) {
+    skipBlanks();
+    if (!take('['))
+      return wrong("a list begins with a bracket");
+    skipBlanks();
+    if (peek() != ']') {
+      do {
+        skipBlanks();
+        const size_t from = at;
+        if (Status status = value(0); !status)
+          return status;
+        elements.push_back(text.substr(from, at - from));
+        skipBlanks();
+      } while (take(','));
+    }
+    if (!take(']'))
+      return wrong("a comma or a bracket stands behind a value");
+    skipBlanks();
+    return at == text.size() ? Status() : wrong("nothing stands behind the list");
+  }
+
   /// Decodes into `out`, or passes over.
   Status string(std::string *out) {
     if (!take('"'))
@@ -86,7 +107,7 @@ private:
     return is;
   }
   void skipBlanks() {
-    while (at < text.size() && (text[at] == ' ' || text[at] == '\t' || text[at] == '\r'))
+    while (at < text.size() && std::string_view(" \t\r\n").find(text[at]) != std::string_view::npos)
       ++at;
   }
 
@@ -242,6 +263,13 @@ private:
 Status readJsonObject(std::string_view text, std::span<const std::string> keys,
                       std::span<std::string_view> values) {
   return JsonReader(text).object(keys, values);
+}
+
+Result<std::vector<std::string_view>> readJsonArray(std::string_view text) {
+  std::vector<std::string_view> elements;
+  if (Status status = JsonReader(text).array(elements); !status)
+    return status.error();
+  return elements;
 }
 
 Result<std::string> jsonText(std::string_view written) {

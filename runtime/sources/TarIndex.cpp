@@ -2,6 +2,7 @@
 #include "runtime/sources/TarIndex.h"
 
 #include "runtime/core/Parallel.h"
+#include "runtime/core/TextValue.h"
 #include "runtime/sources/IndexHeader.h"
 #include "runtime/sources/Tar.h"
 
@@ -33,13 +34,7 @@ std::optional<size_t> dotOf(std::string_view name) {
 
 } // namespace
 
-std::string TarIndex::extensionOf(std::string_view written) {
-  std::string extension(written);
-  for (char &c : extension)
-    if (c >= 'A' && c <= 'Z')
-      c = char(c | 0x20);
-  return extension;
-}
+std::string TarIndex::extensionOf(std::string_view written) { return inSmallLetters(written); }
 
 struct TarIndex::Header : IndexHeader {
   uint64_t shards, rows, members, extensions;

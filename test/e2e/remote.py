@@ -384,7 +384,7 @@ class OverHttp(RemoteTest):
         self.assertNotIn("secret", self.failure(LISTED, list=self.store.url("/nothing.csv?token=secret").replace("http://", "http://me:secret@")))
         for command in (["index", self.store.url("/listed")], ["pack", "s3://bucket/x", self.folder], ["pack", self.folder, "s3://bucket/x"]):
             self.assertIn("is a URL, which sessions alone read", self.run_tool(*command, expect=1).stderr)
-        self.assertIn("hint: URLs are `http://`, `https://` and `s3://`, in small letters", self.failure(LISTED, list="HTTP://x/list.csv"))
+        self.assertIn("hint: URLs are `http://`, `https://`, `s3://`, `gs://` and `hf://`, in small letters", self.failure(LISTED, list="HTTP://x/list.csv"))
         self.assertIn("one range of numbers is taken", self.failure(SHARDS, shards=self.store.url("/a-{0..1}-{0..1}.tar")))
         most = 2 ** 64 - 1
         self.assertIn("404 Not Found", self.failure(SHARDS, shards=self.store.url(f"/x-{{{most}..{most}}}.tar")))
@@ -420,6 +420,12 @@ class OverHttp(RemoteTest):
         self.assertIn("cannot be made", self.failure(LISTED, "--allow", url, "--allow", os.path.dirname(url), list=os.path.join(self.folder, "far.csv")))
         self.more = {"CURL_CA_BUNDLE": bundle}
         self.assertEqual(self.hashes(LISTED, list=listed), self.hashes(LISTED, list=url))
+        # What is asked for in secret is not answered in the open.
+        other = Store({"/listed/list.csv": self.store.files["/listed/list.csv"]})
+        self.addCleanup(other.close)
+        self.store.files["/listed/list.csv"] = lambda handler: handler.answer(302, b"", [("Location", other.url("/listed/list.csv"))])
+        self.assertIn(f"list.csv: the server redirects from https to {other.url('/listed/list.csv')}", self.failure(LISTED, list=url))
+        self.assertEqual(other.log, [])
 
     def test_without_libcurl_it_says_what_to_install(self):
         self.more = {"PENSTOCK_LIBCURL": os.path.join(self.folder, "none.so")}
@@ -557,7 +563,7 @@ class OverS3(RemoteTest):
         self.upload(self.tars(), "/bucket/shards")
         self.assertIn("cannot read s3://bucket/none: the store says 404 Not Found (The specified key does not exist.)", self.failure(SHARDS, shards="s3://bucket/none"))
         self.assertIn("has no class folders", self.failure(PICTURES, root="s3://bucket/shards"))
-        self.assertIn("a URL of S3 is s3://BUCKET/KEY", self.failure(LISTED, list="s3:///x.csv"))
+        self.assertIn("s3:///x.csv names no bucket; a URL is s3://BUCKET/KEY", self.failure(LISTED, list="s3:///x.csv"))
 
 
 if __name__ == "__main__":

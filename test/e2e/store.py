@@ -29,7 +29,8 @@ def signature(method, path, query, headers, signed, date, region):
 
 class Store(http.server.ThreadingHTTPServer):
     """Files by their paths, decoded (`/bucket/key`). `fault(path, first)` may say what to do in place of an answer: a status, "cut" (half of
-    the body, then the end), "drop" (nothing), "stall" (until the client goes)."""
+    the body, then the end), "drop" (nothing), "stall" (until the client goes), or a function of the handler, which may go on with
+    `do_GET(faults=False)`."""
     daemon_threads = True
     request_queue_size = 128  # connections come at once
 
@@ -124,16 +125,20 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def do_PUT(self):
         self.do_GET()
 
-    def do_GET(self):
+    def do_POST(self):
+        self.do_GET()
+
+    def do_GET(self, faults=True):
         store = self.server
         parts = urllib.parse.urlsplit(self.path)
         path = urllib.parse.unquote(parts.path)
         span = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
         first, last = (int(span[1]), int(span[2])) if span else (0, None)
-        with store.lock:
-            store.log.append((path, first, last))
-        time.sleep(store.delay)
-        fault = store.fault(path, first)
+        if faults:
+            with store.lock:
+                store.log.append((path, first, last))
+            time.sleep(store.delay)
+        fault = store.fault(path, first) if faults else None
         if isinstance(fault, tuple):
             return self.answer(fault[0], b"", fault[1])
         if callable(fault):

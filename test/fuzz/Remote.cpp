@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What servers and stores send as texts, and paths that lists name. The first byte chooses.
+#include "runtime/remote/HttpStore.h"
+#include "runtime/remote/HuggingFace.h"
 #include "runtime/remote/S3.h"
 #include "test/fuzz/Fuzz.h"
 
@@ -8,7 +10,8 @@ using penstock::fuzz::require;
 using namespace penstock::runtime;
 
 static void readPath(std::string_view text) {
-  for (const std::string_view folder : {"https://host/data/x", "s3://bucket/a", "/srv/data"}) {
+  for (const std::string_view folder :
+       {"https://host/data/x", "s3://bucket/a", "hf://datasets/a", "/srv/data"}) {
     const std::string path = normalizePath(text, folder);
     require(normalizePath(path, {}) == path, "a normalized path stays as it is");
     require(liesWithin(path, folderOf(path)) || path.find('?') != std::string::npos,
@@ -25,7 +28,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (size == 0)
     return 0;
   const std::string text(reinterpret_cast<const char *>(data) + 1, size - 1);
-  switch (data[0] % 4) {
+  switch (data[0] % 6) {
   case 0:
     if (const auto listing = readListing(text, "p/"))
       for (const FolderEntry &entry : listing->entries)
@@ -40,6 +43,22 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     break;
   case 2:
     readPath(text);
+    break;
+  case 3:
+    if (const auto tree = readHubTree(text, "a"))
+      for (const FolderEntry &entry : *tree)
+        require(!entry.name.empty() && entry.name.find('/') == std::string::npos,
+                "an entry lies in its folder");
+    if (const auto place = readHubUrl(text))
+      require(!place->revision.empty(), "a place has a revision");
+    nextLink(text);
+    break;
+  case 4:
+    if (const auto rules = readHeaderRules(text))
+      for (const HeaderRule &rule : *rules)
+        require(rule.header.find('\n') == std::string::npos &&
+                    rule.header.find(':') != std::string::npos && isUrl(rule.url),
+                "a rule is a URL and a header of one line");
     break;
   default:
     tagIn(text, "Message");

@@ -55,8 +55,12 @@ def remote():
     yield "config", b"\x01[default]\nregion = a\n[profile work]\nregion=b\ns3 =\n  x = y\n"
     yield "path", b"\x02../a/%2e%2e/./b?c"
     yield "url", b"\x02https://h:1/a/../b?c=/d"
-    yield "error.xml", b"\x03<Error><Message>no</Message></Error>"
-    yield "secret", b"\x03https://me:p@host/a?b"
+    yield "tree.json", b'\x03[{"type": "file", "path": "a/b", "lfs": {"size": 3}}, {"type":"directory","path":"a/\\u00e9"}]'
+    yield "hub", b"\x03hf://datasets/me/pets@refs/pr/1/a"
+    yield "link", b'\x03<https://h/a?b>; rel="prev", <https://h/c>; rel="next"'
+    yield "headers", b"\x04# tokens\nhttps://h/a Authorization: Bearer b\n"
+    yield "error.xml", b"\x05<Error><Message>no</Message></Error>"
+    yield "secret", b"\x05https://me:p@host/a?b"
 
 
 def tables():

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Texts of far files: URLs, settings of AWS's tools, listings of buckets.
+// Texts of far files: URLs, settings of AWS's tools, listings of buckets and repositories, headers.
+#include "runtime/remote/GoogleToken.h"
+#include "runtime/remote/HttpStore.h"
+#include "runtime/remote/HuggingFace.h"
 #include "runtime/remote/S3.h"
 
 #include <gtest/gtest.h>
@@ -76,4 +79,70 @@ TEST(RemoteTexts, TagsOfErrors) {
   EXPECT_EQ(tagIn("<Error><Message>Access Denied</Message></Error>", "Message"), "Access Denied");
   EXPECT_EQ(tagIn("<Error><Message>Access", "Message"), "");
   EXPECT_EQ(tagIn("", "Message"), "");
+}
+
+TEST(RemoteTexts, HeadersByUrl) {
+  const auto rules = readHeaderRules("# tokens\r\n\n https://a.example/x/../b/  X-Key:  y: z \r\n"
+                                     "http://h:80\tA: b");
+  ASSERT_TRUE(rules.ok()) << rules.error().message;
+  ASSERT_EQ(rules->size(), 2u);
+  EXPECT_EQ((*rules)[0].url, "https://a.example/b");
+  EXPECT_EQ((*rules)[0].header, "X-Key:  y: z");
+  EXPECT_EQ((*rules)[1].url, "http://h:80");
+  for (const char *text : {"A: b", "s3://b A: c", "https://h", "https://h A", "https://h :b",
+                           "https://h A:", "https://h A b: c", "https://h?x A: b"})
+    EXPECT_FALSE(readHeaderRules(text).ok()) << text;
+}
+
+TEST(RemoteTexts, UrlsOfTheHub) {
+  const auto place = readHubUrl("hf://datasets/me/pets@v1/a/b.tar");
+  ASSERT_TRUE(place.ok());
+  EXPECT_EQ(place->kind + " " + place->name + " " + place->revision + " " + place->path,
+            "datasets me/pets v1 a/b.tar");
+  const auto model = readHubUrl("hf://me/model");
+  ASSERT_TRUE(model.ok());
+  EXPECT_EQ(model->kind + " " + model->name + " " + model->revision + " " + model->path,
+            "models me/model main ");
+  EXPECT_EQ(readHubUrl("hf://spaces/a/b@refs/pr/3/c")->revision, "refs/pr/3");
+  EXPECT_EQ(readHubUrl("hf://spaces/a/b@refs/pr/3/c")->path, "c");
+  EXPECT_EQ(readHubUrl("hf://spaces/a/b@x%2Fy/c@d")->revision, "x/y");
+  for (const char *url : {"", "hf://", "hf://datasets", "hf://datasets/a", "hf://a", "hf:///a/b",
+                          "hf://a/@x/c", "hf://a/b@/c"})
+    EXPECT_FALSE(readHubUrl(url).ok()) << url;
+}
+
+TEST(RemoteTexts, TreesOfTheHub) {
+  const auto tree = readHubTree("[{\"type\": \"file\", \"path\": \"a/\\u00e4\", \"size\": 3},\n"
+                                "{\"path\":\"a/b\",\"type\":\"directory\"}, "
+                                "{\"path\":\"a/c\",\"type\":\"submodule\"}]",
+                                "a");
+  ASSERT_TRUE(tree.ok()) << tree.error().message;
+  ASSERT_EQ(tree->size(), 2u);
+  EXPECT_EQ((*tree)[0].name, "ä");
+  EXPECT_EQ((*tree)[0].kind, FileKind::File);
+  EXPECT_EQ((*tree)[1].name, "b");
+  EXPECT_EQ((*tree)[1].kind, FileKind::Folder);
+  EXPECT_TRUE(readHubTree(" [ ] ", "a")->empty());
+  for (const char *text :
+       {"", "{}", "[", "[1]", "[{}]", "[{\"type\":\"file\",\"path\":\"b/c\"}]",
+        "[{\"type\":\"file\",\"path\":\"a/../c\"}]", "[{\"type\":\"file\",\"path\":\"a/..\"}]",
+        "[{\"type\":\"file\",\"path\":\"ab\"}]", "[] x", "[{\"type\":1}]"})
+    EXPECT_FALSE(readHubTree(text, "a").ok()) << text;
+}
+
+TEST(RemoteTexts, LinksToTheNextAnswer) {
+  EXPECT_EQ(nextLink("<https://h/a?x=1,2>; rel=\"next\""), "https://h/a?x=1,2");
+  EXPECT_EQ(nextLink("<https://h/b>; rel=\"prev\", <https://h/c>; rel=\"next\""), "https://h/c");
+  for (const char *header : {"", "<", ">", "<a>", "<a>; rel=\"last\"", "a; rel=\"next\""})
+    EXPECT_EQ(nextLink(header), "") << header;
+}
+
+TEST(RemoteTexts, Base64OfTokens) { // RFC 4648, 10
+  for (const auto &[bytes, text] : {std::pair{"", ""},
+                                    {"f", "Zg"},
+                                    {"fo", "Zm8"},
+                                    {"foo", "Zm9v"},
+                                    {"foob", "Zm9vYg"},
+                                    {"\xfb\xff", "-_8"}})
+    EXPECT_EQ(base64Url(bytes), text);
 }
