@@ -463,7 +463,8 @@ void DiskCache::makeRoom(uint64_t bytes) {
     if (::unlinkat(folderFd, file.name.c_str(), 0) == 0)
       removed += file.bytes;
   }
-  count(-int64_t(removed));
+  // What was counted may be more: blocks that two processes wrote, and those that were damaged.
+  setUsed(total - removed);
   if (total - removed + bytes > most || freeMissing())
     nextRoomNs = timeNow() + 60 * second;
   lockFile(roomFd, LOCK_UN);

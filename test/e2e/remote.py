@@ -175,6 +175,17 @@ class OverHttp(RemoteTest):
             self.forget_index()
             self.assertEqual(self.hashes(SHARDS, shards=url), wanted)
         self.store.files["/data/train-001.tar.index"] = index
+        # A row came behind its index, within the hour.
+        before, longer = self.store.files["/data/train-001.tar"], io.BytesIO(self.store.files["/data/train-001.tar"])
+        with tarfile.open(fileobj=longer, mode="a") as file:
+            for end, data in ((".jpg", jpeg_bytes(numpy.random.default_rng(1), 900, 900)), (".cls", b"1")):
+                info = tarfile.TarInfo("99" + end)
+                info.size = len(data)
+                file.addfile(info, io.BytesIO(data))
+        self.store.files["/data/train-001.tar"] = longer.getvalue()
+        self.forget_index()
+        self.assertEqual(len(self.hashes(SHARDS, shards=url)), 31)
+        self.store.files["/data/train-001.tar"] = before
         self.store.fault = lambda path, first: 403 if path.endswith(".index") else None
         self.forget_index()
         self.assertEqual(self.hashes(SHARDS, shards=url), wanted)

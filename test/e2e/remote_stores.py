@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Who asks for files elsewhere: headers by URL, repositories of the Hugging Face Hub, Google's buckets."""
 import base64
+import hashlib
 import json
 import os
 import re
@@ -126,7 +127,7 @@ class Hub(Store):
             self.files[path] = self.content[name]
             return handler.do_GET(faults=False)
         self.signed += 1
-        tag = [("X-Linked-ETag", f'"{len(self.content[name])}"')] if self.links else []
+        tag = [("X-Linked-ETag", f'"{hashlib.md5(self.content[name]).hexdigest()}"')] if self.links else []
         return handler.answer(302, b"", [("Location", self.far.url(f"/blob/{self.signed}?sign={urllib.parse.quote(name)}")), *tag])
 
     def answer_far(self, handler):
@@ -217,16 +218,15 @@ class OverHub(remote.RemoteTest):
 
     def test_a_file_of_another_commit_is_noticed(self):
         hub = self.hub((self.tars(), ""))
-        sizes, far = {name: len(body) for name, body in hub.content.items()}, hub.answer_far
+        far = hub.answer_far
 
         def other(handler):
             if len(hub.far.log) == 12:  # the branch moved on, and the URLs ended
-                hub.content = {name: body + bytes(1024) for name, body in hub.content.items()}
+                hub.content = {name: body.replace(b"\xff\xd9", b"\xff\xd8") for name, body in hub.content.items()}  # of the same sizes
                 hub.ended = {f"/blob/{i}" for i in range(hub.signed + 1)}
             return far(handler)
         hub.answer_far = other
         self.assertRegex(self.failure(SHARDS, shards="hf://datasets/me/pets"), "changed (while it was read|since this run began)")
-        self.assertEqual(len(sizes), 3)
 
     def test_tokens_come_from_where_the_tools_leave_them(self):
         shards = self.tars(count=1)

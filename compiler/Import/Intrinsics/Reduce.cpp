@@ -66,6 +66,10 @@ void Intrinsics::warnOfWrapping(const Val &value, dsl::SourceRange range) {
 Val Intrinsics::reduce(const dsl::Name &name, const std::vector<Argument> &args,
                        const std::vector<dsl::Name> &over, dsl::SourceRange range) {
   const bool histogram = name.text == "histogram";
+  constexpr llvm::StringRef scans[] = {"sort", "scan_sum", "scan_max", "fft", "reverse"};
+  if (llvm::is_contained(scans, name.text))
+    fail(name.range, quote(name.text) + " reduces no axis, and takes the one that it goes along",
+         "`" + name.text + "(x, " + over.front().text + ")`");
   if (!histogram && !pipe::symbolizeReduceKind(name.text))
     fail(name.range, quote(name.text) + " is no reduction",
          "sum min max any all count argmin argmax");
@@ -119,15 +123,16 @@ Val Intrinsics::reduce(const dsl::Name &name, const std::vector<Argument> &args,
   ReduceKind kind = *pipe::symbolizeReduceKind(name.text);
   const bool logical =
       kind == ReduceKind::any || kind == ReduceKind::all || kind == ReduceKind::count;
+  const std::string along = " over [" + llvm::join(axes, ", ") + "])`";
   if (logical != element.isSignlessInteger(1))
     fail(arg.range,
          quote(name.text) + (logical ? " takes truth values" : " takes numbers") +
              ", and this is " + show(arg.value),
-         logical                   ? "compare first: `count(x > 0 over [h, w])`"
+         logical                   ? "compare first: `" + name.text + "(x > 0" + along
          : kind == ReduceKind::max ? "`any` is true where one of them is"
          : kind == ReduceKind::min ? "`all` is true where each of them is"
          : kind == ReduceKind::argmax || kind == ReduceKind::argmin
-             ? "`" + name.text + "(u8(x) over [w])` is the first that is " +
+             ? "`" + name.text + "(u8(x)" + along + " is the first that is " +
                    (kind == ReduceKind::argmax ? "true" : "false")
              : "`count` counts truth values");
   Val value = arg.value;

@@ -213,6 +213,33 @@ TEST_F(DiskCacheTest, ItKeepsItsBoundAndWhatItHas) {
     EXPECT_LE(readAll(), 68u); // a third is here, each time
 }
 
+TEST_F(DiskCacheTest, WhatIsWrittenTwiceIsCountedOnce) {
+  std::vector<std::unique_ptr<Far>> files;
+  for (unsigned i = 0; i < 30; ++i)
+    files.push_back(std::make_unique<Far>(block, i));
+  auto cache = open(40 * block);
+  const auto read = [&](size_t begin, size_t end) {
+    uint64_t requests = 0;
+    for (size_t i = begin; i < end; ++i) {
+      const std::string url = "http://h/" + std::to_string(i);
+      files[i]->requests = 0;
+      cache->confirm(url, files[i]->state);
+      Buffer out;
+      EXPECT_TRUE(cache->read(url, files[i]->state, 0, block, out, files[i]->fetch()).ok());
+      requests += files[i]->requests;
+    }
+    return requests;
+  };
+  for (int turn = 0; turn < 8; ++turn) {
+    EXPECT_EQ(read(0, 10), 10u);
+    for (const auto &path : entries()) // as after a power cut
+      std::fstream(path, std::ios::in | std::ios::out | std::ios::binary).seekp(-9, std::ios::end)
+          << "x\ny";
+  }
+  EXPECT_EQ(read(0, 30), 30u);
+  EXPECT_EQ(read(0, 30), 0u); // there is room for all
+}
+
 TEST_F(DiskCacheTest, WhatWasNotUsedForLongestGoesFirst) {
   Far one(8 * block, 1), two(8 * block, 2), three(8 * block, 3);
   const uint64_t most = 20 * block;
