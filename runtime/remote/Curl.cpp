@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/remote/Curl.h"
 
-#include <dlfcn.h>
+#include "runtime/core/LibraryFunctions.h"
+
 #include <string>
-#include <type_traits>
 
 namespace penstock::runtime {
 
@@ -33,26 +33,21 @@ Result<const Curl *> open() {
   void *library = openLibrary(why);
   if (!library)
     return unusable("there is none (" + why + ")");
-  const char *missing = nullptr;
-  auto one = [&](auto &function, const char *name) {
-    function = reinterpret_cast<std::decay_t<decltype(function)>>(dlsym(library, name));
-    if (!function)
-      missing = name;
-  };
-  one(curl.globalInit, "curl_global_init");
-  one(curl.easyInit, "curl_easy_init");
-  one(curl.easySetopt, "curl_easy_setopt");
-  one(curl.easyPerform, "curl_easy_perform");
-  one(curl.easyGetinfo, "curl_easy_getinfo");
-  one(curl.easyReset, "curl_easy_reset");
-  one(curl.easyCleanup, "curl_easy_cleanup");
-  one(curl.easyStrerror, "curl_easy_strerror");
-  one(curl.slistAppend, "curl_slist_append");
-  one(curl.slistFreeAll, "curl_slist_free_all");
+  LibraryFunctions functions(library);
+  functions.take(curl.globalInit, "curl_global_init");
+  functions.take(curl.easyInit, "curl_easy_init");
+  functions.take(curl.easySetopt, "curl_easy_setopt");
+  functions.take(curl.easyPerform, "curl_easy_perform");
+  functions.take(curl.easyGetinfo, "curl_easy_getinfo");
+  functions.take(curl.easyReset, "curl_easy_reset");
+  functions.take(curl.easyCleanup, "curl_easy_cleanup");
+  functions.take(curl.easyStrerror, "curl_easy_strerror");
+  functions.take(curl.slistAppend, "curl_slist_append");
+  functions.take(curl.slistFreeAll, "curl_slist_free_all");
   decltype(&curl_version_info) versionInfo = nullptr;
-  one(versionInfo, "curl_version_info");
-  if (missing)
-    return unusable(std::string("the one here has no ") + missing);
+  functions.take(versionInfo, "curl_version_info");
+  if (functions.missing())
+    return unusable(std::string("the one here has no ") + functions.missing());
   if (const CURLcode code = curl.globalInit(CURL_GLOBAL_DEFAULT); code != CURLE_OK)
     return unusable(std::string("the one here does not start: ") + curl.easyStrerror(code));
   const curl_version_info_data *version = versionInfo(CURLVERSION_NOW);

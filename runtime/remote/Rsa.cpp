@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // OpenSSL's libcrypto, opened where something is to be signed.
+#include "runtime/core/LibraryFunctions.h"
 #include "runtime/remote/GoogleToken.h"
-
-#include <dlfcn.h>
-#include <type_traits>
 
 namespace penstock::runtime {
 
@@ -30,24 +28,20 @@ Result<const Crypto *> open() {
   if (!library)
     return Error{Code::Unsupported, std::string("OpenSSL's libcrypto signs, and there is none (") +
                                         dlerror() + "); hint: install libssl3"};
-  const char *missing = nullptr;
-  auto one = [&](auto &function, const char *name) {
-    function = reinterpret_cast<std::decay_t<decltype(function)>>(dlsym(library, name));
-    if (!function)
-      missing = name;
-  };
-  one(crypto.bioOfBytes, "BIO_new_mem_buf");
-  one(crypto.bioFree, "BIO_free");
-  one(crypto.readKey, "PEM_read_bio_PrivateKey");
-  one(crypto.keyFree, "EVP_PKEY_free");
-  one(crypto.contextNew, "EVP_MD_CTX_new");
-  one(crypto.contextFree, "EVP_MD_CTX_free");
-  one(crypto.sha256, "EVP_sha256");
-  one(crypto.signInit, "EVP_DigestSignInit");
-  one(crypto.sign, "EVP_DigestSign");
-  one(crypto.clearErrors, "ERR_clear_error");
-  if (missing)
-    return Error{Code::Unsupported, std::string("the libcrypto here has no ") + missing};
+  LibraryFunctions functions(library);
+  functions.take(crypto.bioOfBytes, "BIO_new_mem_buf");
+  functions.take(crypto.bioFree, "BIO_free");
+  functions.take(crypto.readKey, "PEM_read_bio_PrivateKey");
+  functions.take(crypto.keyFree, "EVP_PKEY_free");
+  functions.take(crypto.contextNew, "EVP_MD_CTX_new");
+  functions.take(crypto.contextFree, "EVP_MD_CTX_free");
+  functions.take(crypto.sha256, "EVP_sha256");
+  functions.take(crypto.signInit, "EVP_DigestSignInit");
+  functions.take(crypto.sign, "EVP_DigestSign");
+  functions.take(crypto.clearErrors, "ERR_clear_error");
+  if (functions.missing())
+    return Error{Code::Unsupported,
+                 std::string("the libcrypto here has no ") + functions.missing()};
   return &crypto;
 }
 

@@ -1,59 +1,53 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/device/cuda/Driver.h"
 
-#include <dlfcn.h>
+#include "runtime/core/LibraryFunctions.h"
 
 namespace penstock::runtime::cuda {
 
 namespace {
 
 /// Every function, by its name in the library.
-bool bind(void *library, Driver &driver, const char *&missing) {
-  auto one = [&](auto &function, const char *name) {
-    function = reinterpret_cast<std::decay_t<decltype(function)>>(dlsym(library, name));
-    if (!function && !missing)
-      missing = name;
-  };
-  one(driver.init, "cuInit");
-  one(driver.driverGetVersion, "cuDriverGetVersion");
-  one(driver.getErrorName, "cuGetErrorName");
-  one(driver.getErrorString, "cuGetErrorString");
-  one(driver.deviceGetCount, "cuDeviceGetCount");
-  one(driver.deviceGet, "cuDeviceGet");
-  one(driver.deviceGetName, "cuDeviceGetName");
-  one(driver.deviceGetAttribute, "cuDeviceGetAttribute");
-  one(driver.devicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain");
-  one(driver.devicePrimaryCtxRelease, "cuDevicePrimaryCtxRelease_v2");
-  one(driver.ctxPushCurrent, "cuCtxPushCurrent_v2");
-  one(driver.ctxPopCurrent, "cuCtxPopCurrent_v2");
-  one(driver.ctxGetStreamPriorityRange, "cuCtxGetStreamPriorityRange");
-  one(driver.memGetInfo, "cuMemGetInfo_v2");
-  one(driver.memAlloc, "cuMemAlloc_v2");
-  one(driver.memFree, "cuMemFree_v2");
-  one(driver.memHostAlloc, "cuMemHostAlloc");
-  one(driver.memFreeHost, "cuMemFreeHost");
-  one(driver.memcpyHtoDAsync, "cuMemcpyHtoDAsync_v2");
-  one(driver.memcpyDtoHAsync, "cuMemcpyDtoHAsync_v2");
-  one(driver.memcpyDtoDAsync, "cuMemcpyDtoDAsync_v2");
-  one(driver.memsetD8Async, "cuMemsetD8Async");
-  one(driver.threadExchangeStreamCaptureMode, "cuThreadExchangeStreamCaptureMode");
-  one(driver.streamCreateWithPriority, "cuStreamCreateWithPriority");
-  one(driver.streamDestroy, "cuStreamDestroy_v2");
-  one(driver.streamSynchronize, "cuStreamSynchronize");
-  one(driver.streamWaitEvent, "cuStreamWaitEvent");
-  one(driver.eventCreate, "cuEventCreate");
-  one(driver.eventDestroy, "cuEventDestroy_v2");
-  one(driver.eventRecord, "cuEventRecord");
-  one(driver.eventQuery, "cuEventQuery");
-  one(driver.eventSynchronize, "cuEventSynchronize");
-  one(driver.moduleLoadData, "cuModuleLoadData");
-  one(driver.moduleUnload, "cuModuleUnload");
-  one(driver.moduleGetFunction, "cuModuleGetFunction");
-  one(driver.funcSetAttribute, "cuFuncSetAttribute");
-  one(driver.occupancyMaxActiveBlocksPerMultiprocessor,
-      "cuOccupancyMaxActiveBlocksPerMultiprocessor");
-  one(driver.launchKernel, "cuLaunchKernel");
-  return !missing;
+void bind(LibraryFunctions &functions, Driver &driver) {
+  functions.take(driver.init, "cuInit");
+  functions.take(driver.driverGetVersion, "cuDriverGetVersion");
+  functions.take(driver.getErrorName, "cuGetErrorName");
+  functions.take(driver.getErrorString, "cuGetErrorString");
+  functions.take(driver.deviceGetCount, "cuDeviceGetCount");
+  functions.take(driver.deviceGet, "cuDeviceGet");
+  functions.take(driver.deviceGetName, "cuDeviceGetName");
+  functions.take(driver.deviceGetAttribute, "cuDeviceGetAttribute");
+  functions.take(driver.devicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain");
+  functions.take(driver.devicePrimaryCtxRelease, "cuDevicePrimaryCtxRelease_v2");
+  functions.take(driver.ctxPushCurrent, "cuCtxPushCurrent_v2");
+  functions.take(driver.ctxPopCurrent, "cuCtxPopCurrent_v2");
+  functions.take(driver.ctxGetStreamPriorityRange, "cuCtxGetStreamPriorityRange");
+  functions.take(driver.memGetInfo, "cuMemGetInfo_v2");
+  functions.take(driver.memAlloc, "cuMemAlloc_v2");
+  functions.take(driver.memFree, "cuMemFree_v2");
+  functions.take(driver.memHostAlloc, "cuMemHostAlloc");
+  functions.take(driver.memFreeHost, "cuMemFreeHost");
+  functions.take(driver.memcpyHtoDAsync, "cuMemcpyHtoDAsync_v2");
+  functions.take(driver.memcpyDtoHAsync, "cuMemcpyDtoHAsync_v2");
+  functions.take(driver.memcpyDtoDAsync, "cuMemcpyDtoDAsync_v2");
+  functions.take(driver.memsetD8Async, "cuMemsetD8Async");
+  functions.take(driver.threadExchangeStreamCaptureMode, "cuThreadExchangeStreamCaptureMode");
+  functions.take(driver.streamCreateWithPriority, "cuStreamCreateWithPriority");
+  functions.take(driver.streamDestroy, "cuStreamDestroy_v2");
+  functions.take(driver.streamSynchronize, "cuStreamSynchronize");
+  functions.take(driver.streamWaitEvent, "cuStreamWaitEvent");
+  functions.take(driver.eventCreate, "cuEventCreate");
+  functions.take(driver.eventDestroy, "cuEventDestroy_v2");
+  functions.take(driver.eventRecord, "cuEventRecord");
+  functions.take(driver.eventQuery, "cuEventQuery");
+  functions.take(driver.eventSynchronize, "cuEventSynchronize");
+  functions.take(driver.moduleLoadData, "cuModuleLoadData");
+  functions.take(driver.moduleUnload, "cuModuleUnload");
+  functions.take(driver.moduleGetFunction, "cuModuleGetFunction");
+  functions.take(driver.funcSetAttribute, "cuFuncSetAttribute");
+  functions.take(driver.occupancyMaxActiveBlocksPerMultiprocessor,
+                 "cuOccupancyMaxActiveBlocksPerMultiprocessor");
+  functions.take(driver.launchKernel, "cuLaunchKernel");
 }
 
 Result<const Driver *> open() {
@@ -65,10 +59,11 @@ Result<const Driver *> open() {
         runtime::Code::NotFound,
         "this machine has no NVIDIA driver (libcuda.so.1); install the driver of its GPU, or "
         "in a container make it visible (`--gpus all`)"};
-  const char *missing = nullptr;
-  if (!bind(library, driver, missing))
+  LibraryFunctions functions(library);
+  bind(functions, driver);
+  if (functions.missing())
     return Error{runtime::Code::Unsupported,
-                 std::string("the NVIDIA driver is too old: it has no ") + missing +
+                 std::string("the NVIDIA driver is too old: it has no ") + functions.missing() +
                      "; one for CUDA 11.2 or later has"};
   if (const int code = driver.init(0); code != success) {
     const char *text = nullptr;
