@@ -81,7 +81,8 @@ struct SessionOptions {
   int prefetch = 2;
   /// Takes memory for more batches, up to the budget, if the caller holds more.
   bool growHeld = false;
-  /// Samples whose bytes are fetched before their batch is begun. 0: chosen.
+  /// Samples whose bytes are fetched before their batch is begun. 0: 64, or two for each of the
+  /// threads that fetch.
   int64_t fetchAhead = 0;
 
   /// Host memory in bytes that the fixed part may take, and the most that one

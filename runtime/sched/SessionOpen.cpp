@@ -145,7 +145,8 @@ Result<std::unique_ptr<Session>> Session::open(std::shared_ptr<const Plan> plan,
   const int readers = options.files ? options.files->readers() : 8;
   impl->limits.fetchThreads = options.fetchThreads ? options.fetchThreads : readers;
   impl->limits.prefetch = options.prefetch;
-  impl->limits.fetchAhead = options.fetchAhead ? options.fetchAhead : 64;
+  impl->limits.fetchAhead =
+      options.fetchAhead ? options.fetchAhead : std::max(64, 2 * impl->limits.fetchThreads);
   impl->limits.isFetchMemoryGiven = options.fetchMemory || options.memoryBudget;
   if (options.fetchMemory)
     impl->limits.fetchMemory = int64_t(std::min<uint64_t>(options.fetchMemory, INT64_MAX));

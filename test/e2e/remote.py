@@ -7,6 +7,7 @@ import signal
 import ssl
 import subprocess
 import tarfile
+import threading
 import time
 import unittest
 
@@ -228,6 +229,34 @@ class OverHttp(RemoteTest):
         self.store.log.clear()
         self.assertEqual(wanted, self.hashes(SHARDS, shards=url))
         self.assertEqual(sum(1 for _, _, last in self.store.log if last == 65535), 3)
+
+    def test_how_many_requests_are_under_way(self):
+        rng = numpy.random.default_rng(4)
+        self.store.files["/many/list.csv"] = b"file,label\n" + b"".join(b"%d.jpg,0\n" % i for i in range(150))
+        self.store.files.update({f"/many/{i}.jpg": jpeg_bytes(rng, 10, 10) for i in range(150)})
+        for arguments, least, most in ((("--fetch-threads", "3"), 2, 3), ((), 20, 32), (("--fetch-threads", "60"), 40, 60)):
+            under_way, times, known = 0, [], threading.Lock()
+            answered = self.store.fault
+
+            def fault(path, first):
+                nonlocal under_way
+                if not path.endswith(".jpg"):
+                    return None
+                def answer(handler):
+                    nonlocal under_way
+                    with known:
+                        under_way += 1
+                        times.append(under_way)
+                    time.sleep(0.05)
+                    with known:
+                        under_way -= 1
+                    return handler.do_GET(faults=False)
+                return answer
+            self.store.fault = fault
+            self.assertEqual(len(self.hashes(LISTED, *arguments, list=self.store.url("/many/list.csv"))), 150)
+            self.store.fault = answered
+            self.assertGreaterEqual(max(times), least, arguments)
+            self.assertLessEqual(max(times), most, arguments)
 
     def test_what_fails_is_tried_again(self):
         folder, seen = self.tars(), {}

@@ -745,7 +745,7 @@ hint: its fields are x""")
     def test_numbers_that_do_not_fit(self):
         for options, said in (({"epoch": -1}, "epoch is -1; it is 0 to 4294967295"), ({"epoch": 2 ** 32}, "epoch is 4294967296"),
                               ({"rank": -1}, "rank is -1"), ({"world": 0}, "world is 0; it is 1 to"), ({"threads": -1}, "threads is -1"),
-                              ({"threads": 2 ** 32 + 1}, "threads is 4294967297; it is 0 to 2147483647"), ({"prefetch": 0}, "prefetch is 0"),
+                              ({"threads": 2 ** 32 + 1}, "threads is 4294967297; it is 0 to 2147483647"), ({"prefetch": 0}, "prefetch is 0"), ({"fetch_threads": -1}, "fetch_threads is -1"),
                               ({"ranks_here": 2 ** 32 + 1}, "ranks_here is"), ({"memory_budget": -1}, "memory_budget is -1"),
                               ({"memory_budget": 2 ** 64 + 10 ** 9}, "memory_budget is"), ({"device": 2 ** 32}, "device is"),
                               ({"seed": 2 ** 64 - 1}, "seed is 18446744073709551615; it is -9223372036854775808 to"),

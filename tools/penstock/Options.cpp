@@ -117,6 +117,12 @@ void RunOptions::addTo(Command &command) {
       .within(0, 1024)
       .group(group);
   command
+      .option("--fetch-threads", fetchThreads,
+              "files that are read, or asked for, at a time; default: 8, and 32 where some are "
+              "behind URLs")
+      .within(0, 4096)
+      .group(group);
+  command
       .option("--on-error", onError,
               "`fail` at the first bad sample, or the share of them that may be replaced, "
               "such as 1%; default: the pipeline's")

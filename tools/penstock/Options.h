@@ -45,6 +45,7 @@ struct RunOptions {
   uint32_t world = 1;
   int threads = 0;
   int prefetch = 0;
+  int fetchThreads = 0;
   std::string device;               ///< "cpu", or a GPU's number
   std::string onError;              ///< "fail" or a fraction such as 1%
   uint64_t memory = 0;              ///< MiB

@@ -80,6 +80,7 @@ SessionPtr penstock::cli::openSession(const ProgramPtr &program, const RunOption
   run.world = options.world;
   run.threads = options.threads;
   run.prefetch = options.prefetch;
+  run.fetch_threads = options.fetchThreads;
   run.memory_budget = options.memory << 20;
   const std::vector<const char *> allowed = pointersTo(options.allowed);
   run.allowed_folders = allowed.data();

@@ -70,7 +70,7 @@ class BadSample:
 def load(source: str | os.PathLike[str], *, pipeline: str | None = None, parameters: Mapping[str, Any] | None = None,
          columns: Mapping[str, Any] | None = None, seed: int | None = None, epoch: int = 0, rank: int = 0,
          world: int = 1, threads: int = 0, ranks_here: int = 1, prefetch: int = 2, memory_budget: int = 0,
-         held: str = "grow", last: str | None = None, rows: Callable[[int], Iterable[Sequence[int]]] | None = None,
+         fetch_threads: int = 0, held: str = "grow", last: str | None = None, rows: Callable[[int], Iterable[Sequence[int]]] | None = None,
          on_error: float | str | None = None, allowed_folders: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] = (),
          dataset: Any = None, cache: str | os.PathLike[str] | None = None, target: str | None = None, without: Iterable[str] = (),
          gpu: str | None = None, transfer: str | None = None, machine: str | os.PathLike[str] | Mapping[str, Any] | None = None,
@@ -87,6 +87,7 @@ def load(source: str | os.PathLike[str], *, pipeline: str | None = None, paramet
     rank, world      this rank's number and how many there are
     threads          0: the processors that this process may use, divided by `ranks_here` (the ranks on this machine)
     prefetch         batches in the making or ready
+    fetch_threads    files that are read, or asked for, at a time; 0: 8, and 32 where some are behind URLs
     memory_budget    bytes of memory for the fixed part, and as many, at most 1 GiB, for files that are read ahead; 0: no limit, and 1 GiB
     held             what happens when more batches are held than there is memory for: "grow" takes more, within
                      `memory_budget`; "error"
@@ -129,13 +130,13 @@ def load(source: str | os.PathLike[str], *, pipeline: str | None = None, paramet
         text, file_name = read_source(source)
         program = Program(text, file_name, given, pipeline, cache, target, without, gpu=gpu, transfer=transfer, machine=machine)
     return Loader(program, columns=columns, seed=seed, epoch=epoch, rank=rank, world=world, threads=threads,
-                  ranks_here=ranks_here, prefetch=prefetch, memory_budget=memory_budget, held=held, last=last, rows=rows,
+                  ranks_here=ranks_here, prefetch=prefetch, memory_budget=memory_budget, fetch_threads=fetch_threads, held=held, last=last, rows=rows,
                   on_error=on_error, allowed_folders=allowed_folders, dataset=dataset, device=device,
                   remote_cache=remote_cache, remote_cache_bytes=remote_cache_bytes)
 
 
 #: The least values of options that are integers; the greatest are those of their types in C.
-LEAST = {"epoch": 0, "rank": 0, "world": 1, "threads": 0, "ranks_here": 1, "prefetch": 1, "memory_budget": 0, "device": 0, "remote_cache_bytes": 0}
+LEAST = {"epoch": 0, "rank": 0, "world": 1, "threads": 0, "ranks_here": 1, "prefetch": 1, "memory_budget": 0, "fetch_threads": 0, "device": 0, "remote_cache_bytes": 0}
 
 LAST = {None: _c.LAST_PIPELINE, "drop": _c.LAST_DROP, "keep": _c.LAST_KEEP, "pad": _c.LAST_PAD}
 
@@ -157,7 +158,7 @@ class Loader(_c.OfThisProcess):
 
     def __init__(self, program: Program, *, columns: Mapping[str, Any] | None = None, seed: int | None = None,
                  epoch: int = 0, rank: int = 0, world: int = 1, threads: int = 0, ranks_here: int = 1, prefetch: int = 2,
-                 memory_budget: int = 0, held: str = "grow", last: str | None = None,
+                 memory_budget: int = 0, fetch_threads: int = 0, held: str = "grow", last: str | None = None,
                  rows: Callable[[int], Iterable[Sequence[int]]] | None = None, on_error: float | str | None = None,
                  allowed_folders: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] = (), samples_only: bool = False, dataset: Any = None,
                  device: int | str = 0, remote_cache: str | os.PathLike[str] | None = None, remote_cache_bytes: int = 0):
@@ -193,7 +194,7 @@ class Loader(_c.OfThisProcess):
             raise ValueError(f'on_error is a share of the samples, 0 to 1 or "0%" to "100%", or "fail", not {on_error!r}')
         self._asked = Asked(rows) if rows is not None else None
         given = {"epoch": epoch, "rank": rank, "world": world, "threads": threads, "ranks_here": ranks_here, "prefetch": prefetch,
-                 "memory_budget": memory_budget, "device": 0 if device == "cpu" else device, "remote_cache_bytes": remote_cache_bytes}
+                 "memory_budget": memory_budget, "fetch_threads": fetch_threads, "device": 0 if device == "cpu" else device, "remote_cache_bytes": remote_cache_bytes}
         types = dict(_c.SessionOptions._fields_, device=ctypes.c_int32)
         numbers = {name: _c.integer(name, value, types[name], LEAST[name]) for name, value in given.items()}
         self._options = {
