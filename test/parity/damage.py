@@ -251,6 +251,41 @@ class Damage(video.VideoTest):
             total += bad
         self.assertGreater(total, 12 * ROUNDS)
 
+    def test_hashes_of_pictures(self):
+        """Of H.265, which tell all damage; pictures may be without, and those with may be skipped."""
+        bad = 0
+        for name, options in (("hashes.mkv", "open-gop=0"), ("hashes.mp4", "open-gop=1")):
+            whole, path = os.path.join(self.folder, name), os.path.join(self.folder, "bit-" + name)
+            clips.encode(whole, *starts.X265, starts.X265_GROUP + ":bframes=3:hash=1:" + options, frames=FRAMES, height=144, width=176)
+            sound = [frame for _, frame in clips.whole(whole)]
+            packets = [tuple(map(int, entry[:2])) for entry in clips.known_of(whole, "packet=size,pos")]
+            with open(whole, "rb") as file:
+                data = file.read()
+            hash_units = [data.find(b"\x50\x01\x84\x31", begin, begin + size + 16) for size, begin in packets]
+            self.assertGreater(min(hash_units), 0)
+            some = bytearray(data)
+            for at in hash_units[1::2]:
+                some[at] = 41 << 1  # a reserved kind of unit, which is ignored
+            with open(path, "wb") as file:
+                file.write(some)
+            for step in (1, 2, 3):
+                for first in (0, 5):
+                    for file in (whole, path):
+                        self.assertEqual(self.clip(file, first, (FRAMES - 1 - first) // step + 1, step), sound[first::step], (name, first, step))
+            for turn in range(6 * ROUNDS):
+                rng = random.Random(turn)
+                size, begin = rng.choice(packets)
+                damaged = bytearray(data)
+                damaged[begin + rng.randrange(40, size)] ^= 1 << rng.randrange(8)
+                with open(path, "wb") as file:
+                    file.write(damaged)
+                for i in range(FRAMES):
+                    frame = self.clip(path, i, 1, 1)
+                    bad += isinstance(frame, str)
+                    if not isinstance(frame, str):
+                        self.assertIn(frame[0], sound, (name, turn, i))
+        self.assertGreater(bad, 12 * ROUNDS)
+
     def test_ends_of_pictures(self):
         """Of MPEG-4: what FFmpeg makes of bits behind one is up to the ends of pictures before it."""
         whole, path = os.path.join(self.folder, "ends.mkv"), os.path.join(self.folder, "bit-ends.mkv")

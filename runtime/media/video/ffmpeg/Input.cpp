@@ -502,10 +502,11 @@ CodecPtr openCodec(const AVCodecParameters &parameters, uint64_t maxPixels, Fram
   context->workaround_bugs = bugs;
   const AVCodec *codec = context->codec;
   context->max_pixels = int64_t(maxPixels);
-  // Else many decoders keep damage to themselves. That of H.264 marks its frames, and would refuse
-  // whole ones for messages beside them; that of TIFF, for tags that it does not know.
+  // Else many decoders keep damage to themselves, and do not compare the checksums that streams
+  // have. That of H.264 marks its frames, and would refuse whole ones for messages beside them;
+  // that of TIFF, for tags that it does not know.
   if (codec->id != AV_CODEC_ID_H264 && codec->id != AV_CODEC_ID_TIFF && pictures == Damaged::Refuse)
-    context->err_recognition |= AV_EF_EXPLODE | more(codec->id);
+    context->err_recognition |= AV_EF_EXPLODE | AV_EF_CRCCHECK | more(codec->id);
   if (!(codec->capabilities & AV_CODEC_CAP_DR1)) {
     // A library with memory of its own (dav1d): AV1's eight references, the frame
     // at hand and one that is shown.
