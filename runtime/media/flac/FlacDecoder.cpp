@@ -150,7 +150,7 @@ Status FlacDecoder::decodeFrom(int64_t sample, int64_t end, FlacFile &file, Medi
 Status FlacDecoder::decode(FlacFile &file, MediaBytes &bytes, const SoundTarget &target) {
   if (Status status = decodeFrom(target.low, target.high, file, bytes, &target); !status)
     return status;
-  return target.high < file.samples() ? checkEnd(file, bytes) : Status();
+  return target.high < file.samples() ? checkEnd(file, bytes) : file.checkAlone();
 }
 
 Status FlacDecoder::checkEnd(FlacFile &file, MediaBytes &bytes) {
@@ -161,7 +161,7 @@ Status FlacDecoder::checkEnd(FlacFile &file, MediaBytes &bytes) {
     return Error{Code::Truncated, "truncated FLAC: it says that it has " +
                                       std::to_string(file.samples()) +
                                       " samples, and does not end in the frame of the last one"};
-  return status;
+  return status ? file.checkAlone() : status;
 }
 
 } // namespace penstock::runtime

@@ -223,6 +223,20 @@ Result<std::optional<FlacFrame>> FlacFile::last(uint64_t from, uint64_t to, int6
   }
 }
 
+Result<std::optional<FlacFrame>> FlacFile::nextSure(uint64_t from, uint64_t to, int64_t low,
+                                                    int64_t high) {
+  for (;;) {
+    auto frame = next(from, to, low, high);
+    if (!frame || !*frame)
+      return frame;
+    from = (*frame)->offset + 1;
+    const int64_t end = (*frame)->first + (*frame)->samples;
+    auto behind = next(from, std::min(size(), from + longestFrame()), end, end + 1);
+    if (!behind || *behind)
+      return behind ? frame : behind;
+  }
+}
+
 Result<FlacFrame> FlacFile::find(int64_t sample) {
   FlacFrame low = begin;
   uint64_t end = size(); // no frame from here on holds it
@@ -268,6 +282,42 @@ Result<uint64_t> FlacFile::endOf(int64_t sample) {
   return *behind ? (*behind)->offset : size();
 }
 
+Status FlacFile::checkAlone() {
+  if (total == 0)
+    return {};
+  const Error more = corruptFlac("more frames follow than those of the " + std::to_string(total) +
+                                 " samples that it says it has");
+  auto end = find(total - 1);
+  if (!end)
+    return end.error();
+  const uint64_t behind = std::min(size(), end->offset + 2 * longestFrame() + searched);
+  // The first of a second stream, or the next of one that goes on in blocks of its own.
+  for (auto [low, high] : {std::pair(int64_t(0), int64_t(1)), {total, total + (1 << 16)}}) {
+    auto frame = nextSure(end->offset + 1, behind, low, high);
+    if (!frame || *frame)
+      return frame ? more : frame.error();
+  }
+  // A second stream that ends with the same number goes back on the way. Looking for it costs
+  // reads: only where there are more bytes than the frames can have.
+  const uint64_t largest = bigEndian(info.data() + 7, 3); // 0: not said
+  const uint64_t frames = uint64_t(total) / std::max(smallestBlock(), 1u) + 1;
+  if (largest && size() - begin.offset <= frames * largest)
+    return {};
+  int64_t low = 0;
+  for (uint64_t third : {1, 2}) {
+    const uint64_t at = begin.offset + (size() - begin.offset) / 3 * third;
+    auto frame = nextSure(at, std::min(size(), at + 2 * longestFrame()), 0, INT64_MAX);
+    if (!frame)
+      return frame.error();
+    if (!*frame)
+      continue;
+    if ((*frame)->first < low)
+      return more;
+    low = (*frame)->first;
+  }
+  return {};
+}
+
 Status FlacFile::parts(int64_t low, int64_t high, std::vector<ByteRange> &parts) {
   for (auto [first, end] : {std::pair(low, high), {total - 1, total}}) {
     auto frame = find(first);
@@ -279,7 +329,7 @@ Status FlacFile::parts(int64_t low, int64_t high, std::vector<ByteRange> &parts)
     if (*behind > frame->offset)
       parts.push_back({frame->offset, *behind - frame->offset});
   }
-  return {};
+  return checkAlone();
 }
 
 uint64_t FlacFile::longestFrame() const {

@@ -46,6 +46,10 @@ public:
   /// Returns the end of the frames that hold the samples before `sample`: the end of the file for
   /// all.
   Result<uint64_t> endOf(int64_t sample);
+  /// Fails where a second stream follows the first one, or frames that the header does not count:
+  /// there samples have several places. Looks at the end, and at two places between where the
+  /// file is larger than its frames can be.
+  Status checkAlone();
   /// Adds the ranges of the frames that hold these samples, and of the last frame.
   Status parts(int64_t low, int64_t high, std::vector<ByteRange> &parts);
   uint64_t size() const { return file->size(); }
@@ -60,6 +64,8 @@ private:
   Result<std::optional<FlacFrame>> next(uint64_t from, uint64_t to, int64_t low, int64_t high);
   /// Returns the last such frame.
   Result<std::optional<FlacFrame>> last(uint64_t from, uint64_t to, int64_t low, int64_t high);
+  /// Likewise, one that another follows at once: its header does not stand there by chance.
+  Result<std::optional<FlacFrame>> nextSure(uint64_t from, uint64_t to, int64_t low, int64_t high);
   /// Counts the samples of a file whose header does not.
   Status count();
   /// Upper bound of a frame's bytes: more than its samples take without any coding.

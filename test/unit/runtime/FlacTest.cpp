@@ -301,6 +301,31 @@ TEST(Flac, DamagedFilesAreFoundOut) {
   EXPECT_GT(bad, files / 2);
 }
 
+// As by `cat a.flac b.flac`: a sample's number then stands at two places, and which one is found
+// would be up to the range.
+TEST(Flac, FilesThatWerePutTogether) {
+  const Bytes first = encoded(soundOf(2, 16, 90000, 9));
+  ASSERT_EQ(findingOf(first), "good");
+  for (int64_t samples : {2000, 60000, 90000, 150000, 900000}) {
+    const Bytes second = encoded(soundOf(2, 16, samples, 10));
+    MediaSpan bytes(second);
+    const uint64_t frames = FlacFile::open(bytes)->start().offset;
+    for (const uint64_t from : {uint64_t(0), frames}) {
+      Bytes file = first;
+      file.insert(file.end(), second.begin() + ptrdiff_t(from), second.end());
+      Reader reader(file);
+      ASSERT_TRUE(reader.probe());
+      for (int64_t low : {0, 20000, 45000, 70000, 89000}) {
+        (void)reader.decode(low, low + 1000);
+        ASSERT_FALSE(reader.status) << samples << " " << low;
+        EXPECT_EQ(reader.status.error().code, Code::Corrupt);
+      }
+      EXPECT_EQ(findingOf(file), "damaged FLAC: more frames follow than those of the 90000 samples "
+                                 "that it says it has");
+    }
+  }
+}
+
 // Whole frames: each that is there is right, and libFLAC fills what is missing with silence.
 TEST(Flac, FramesThatAreMissingOrElsewhere) {
   std::mt19937 random(7);
