@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`penstock.accelerate` on data sets of a script's own: its `__getitem__` runs, the images in its samples come from a pipeline."""
+import contextlib
 import gc
 import io
 import multiprocessing
@@ -7,11 +8,13 @@ import os
 import pathlib
 import pickle
 import random
+import re
 import sys
 import tempfile
 import threading
 import time
 import unittest
+import warnings
 import weakref
 from unittest import mock
 
@@ -32,6 +35,9 @@ from penstock.accelerate._guard import Guard
 from penstock.accelerate._iterator import PipelineIterator
 from penstock.accelerate._leaves import LeafIterator, composes_in
 
+#: Functions whose results are not the same twice, or that change what is global.
+SKIPPED = ("empty|rand|normal|uniform|bernoulli|dropout|exponential|geometric_|cauchy|rrelu|multinomial|set_|resize_|save|seed|cuda|default|"
+           "^new$|backends|_c$|dlpack|jit|inductor|compile|import|_unique_state|fill_diagonal|gumbel|data_ptr|fbgemm|has_torch_function|lobpcg|disp|info|^Tensor$|^_")
 SMALL = T.Compose([T.Resize(20), T.CenterCrop(16), T.ToTensor()])
 
 
@@ -60,6 +66,17 @@ class Own(Dataset):
                 "weight": torch.rand(()), "drawn": random.random(), "array": numpy.float32([index, 1])}
 
 
+def facts(value):
+    """What a result is, with NaN like NaN."""
+    if isinstance(value, torch.Tensor) and value.layout != torch.strided:
+        value = value.to_dense()
+    if isinstance(value, (torch.Tensor, numpy.ndarray)):
+        return value.__class__, str(value.dtype), tuple(value.shape), str(value.tolist())
+    if isinstance(value, (list, tuple)):
+        return type(value), *map(facts, value)
+    return type(value), value if isinstance(value, (int, float, str)) else None
+
+
 def with_statement(self, image, index):
     with open(self.files[index], "rb") as file:
         image = Image.open(file).convert("RGB")
@@ -70,6 +87,11 @@ def with_statement(self, image, index):
 
 def as_it_is(self, image, index):
     return self.transform(image if image.mode == "RGB" else image.convert("RGB")), index
+
+
+def as_tensors(self, image, index):
+    image = image.convert("RGB")
+    return torch.as_tensor(self.transform(image)), torch.tensor(self.small(image)), torch.FloatTensor(self.small(image)), index
 
 
 def half_looked(self, image, index):
@@ -191,7 +213,7 @@ class Leaves(unittest.TestCase):
                 self.entries = list(hook.report.entries.values())
 
     def test_samples_of_all_shapes(self):
-        for item, leaves in ((None, 36), (with_statement, 72), (as_it_is, 36), (half_looked, 18), (computed, 0)):
+        for item, leaves in ((None, 36), (with_statement, 72), (as_it_is, 36), (as_tensors, 36), (half_looked, 18), (computed, 0)):
             with self.subTest(getattr(item, "__name__", "dict")):
                 data = Own(self.folder, item)
                 self.same(lambda workers: DataLoader(data, 4, shuffle=True, num_workers=workers), leaves, compare=1) # noqa: B023
@@ -497,6 +519,10 @@ class Lazy(unittest.TestCase):
         with _lazy.traced({(id(EVEN), "RGB"): 0}, guards=[Guard(EVEN)]):
             return Image.open(self.path).convert("RGB")
 
+    def leaf(self, image, transform=EVEN, dtype=torch.float32):
+        with _lazy.traced({(id(transform), "RGB"): 0}, guards=[Guard(transform)], kinds=[(False, dtype)]):
+            return transform(image)
+
     def test_an_image_becomes_what_it_stands_for(self):
         whole = Image.open(self.path).convert("RGB")
         for look in (lambda i: numpy.asarray(i).tolist(), lambda i: i.tobytes(), lambda i: i.resize((5, 5)).tobytes() and i.tobytes(), lambda i: i.getpixel((3, 4)),
@@ -523,13 +549,50 @@ class Lazy(unittest.TestCase):
                     lambda x: [row for row in x], lambda x: (x > 0), lambda x: default_collate([x, x]), lambda x: pickle.loads(pickle.dumps(x)),
                     lambda x: T.functional.hflip(x), lambda x: x.dtype, lambda x: T.Normalize(0.1, 0.2)(x)):
             image = self.lazy()
-            with _lazy.traced({(id(EVEN), "RGB"): 0}, guards=[Guard(EVEN)]):
-                leaf = EVEN(image)
+            leaf = self.leaf(image)
             self.assertTrue(_lazy.unseen(leaf))
             self.assertIsInstance(leaf, torch.Tensor)
             self.assertTrue(_lazy.unseen(leaf))
             self.assertTrue(equal(use(leaf), use(wanted)))
             self.assertFalse(_lazy.unseen(leaf))
+
+    def test_a_leaf_is_a_tensor_where_no_class_is_asked(self):
+        for transform, dtype in ((EVEN, torch.float32), (T.Compose([T.CenterCrop(20), T.PILToTensor()]), torch.uint8), (EVEN, _lazy.UNKNOWN)):
+            wanted = transform(Image.open(self.path).convert("RGB"))
+            for use in (torch.tensor, torch.as_tensor, torch.asarray, torch.autograd.Variable,
+                        lambda x: x if torch.__version__.startswith("1.") else torch.Tensor(x), # which refuses there what another class computed
+                        lambda x: torch.as_tensor(x, dtype=torch.float32), lambda x: torch.as_tensor(x, dtype=torch.uint8),
+                        lambda x: torch.tensor(x, dtype=torch.float64), lambda x: torch.ones(1).new_tensor(x), lambda x: torch.ones(2, *x.shape).copy_(x),
+                        lambda x: torch.FloatTensor(x) if dtype == torch.float32 else x, 
+                        lambda x: torch.ones(1, dtype=x.dtype).new(x) if dtype != _lazy.UNKNOWN else x, lambda x: torch.Tensor.add(x, 1), lambda x: torch.Tensor.add_(x.clone(), x), lambda x: torch.Tensor.__getitem__(x, 0),
+                        lambda x: torch.ops.aten.add(x, 1), lambda x: torch.is_complex(torch.as_tensor(x)), lambda x: torch.Tensor.size(x),
+                        lambda x: numpy.array(x, dtype=numpy.float64).tolist(), lambda x: numpy.array(x, copy=True).tolist(),
+                        lambda x: isinstance(x, torch.FloatTensor) if dtype != _lazy.UNKNOWN else 0):
+                self.assertTrue(equal(use(self.leaf(self.lazy(), transform, dtype)), use(wanted)))
+
+    def test_a_leaf_in_every_function_of_torch(self):
+        """Of one tensor: those that look at its memory without a question would end the process."""
+        own = {"__class__", "__dict__", "__delattr__", "__dir__", "__init__", "__init_subclass__", "__new__", "__setattr__", "__sizeof__", "__subclasshook__",
+               "__torch_dispatch__", "__torch_function__", "__weakref__", "__module__", "__doc__", "__hash__", "__reduce__", "__reduce_ex__"}
+        wanted, called = EVEN(Image.open(self.path).convert("RGB")), 0
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(_lazy.patches) # once, and not for each leaf
+            for place, name in ((place, name) for place in (torch.Tensor, torch, torch.nn.functional, torch.linalg, torch.special, torch.fft, numpy)
+                                for name in sorted(set(dir(place)) - own)):
+                function = getattr(place, name)
+                if not callable(function) or isinstance(function, type) and not name.endswith("Tensor") or re.search(SKIPPED, name):
+                    continue
+                try:
+                    with warnings.catch_warnings(), torch.random.fork_rng():
+                        warnings.simplefilter("ignore")
+                        expected = function(wanted.clone())
+                except Exception: # noqa: BLE001: it wants more than a tensor
+                    continue
+                with self.subTest(place=place.__name__, name=name), warnings.catch_warnings(), torch.random.fork_rng():
+                    warnings.simplefilter("ignore")
+                    self.assertEqual(facts(function(self.leaf(self.lazy()))), facts(expected))
+                    called += 1
+        self.assertGreater(called, 300)
 
     def test_only_the_thread_that_traces(self):
         before = Image.Image.convert, T.Compose.__call__

@@ -76,8 +76,7 @@ def _to_float(tail: str) -> Recorder:
 
 def _normalize(name: str, recorded: Recorded, mean: Any, std: Any, inplace: bool = False) -> Recorded | None:
     numbers = tuple(tuple(float(value) for value in values) for values in (mean, std))
-    floats = any(tail in ("to_tensor", "convert_image_dtype", "to_dtype") for tail, _ in recorded.tail)
-    if inplace or not floats or {len(values) for values in numbers} != {len(recorded.mode)} or 0.0 in numbers[1]:
+    if inplace or not recorded.is_float or {len(values) for values in numbers} != {len(recorded.mode)} or 0.0 in numbers[1]:
         return None
     return recorded.then(name, *map(list, numbers), tail=("normalize", numbers))
 
@@ -106,7 +105,7 @@ def _recorded(record: Recorder, name: str, recorded: Recorded, arguments: tuple[
 
 
 def _leaf(recorded: Recorded, cls: type[Leaf]) -> Leaf:
-    return cls(None, recorded, lambda: _lazy.made(recorded))
+    return cls(None, recorded, lambda: _lazy.made(recorded), torch.float32 if recorded.is_float else torch.uint8)
 
 
 # --- the first version ------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ import os
 import random
 import threading
 from dataclasses import replace
-from typing import Any, Callable
+from typing import Any, Callable, Sequence
 
 import numpy
 import torch
@@ -27,6 +27,8 @@ from ._record import FILTERS, WARPS, Recorded
 FORMATS = {"JPEG", "PNG", "BMP", "PPM", "WEBP"}
 #: Modes of images that a pipeline makes. Pillow makes the same L of a palette, of transparency and of L itself as of their RGB.
 MODES = ("RGB", "L")
+#: The element type of a tensor of which only making it tells: nobody asks for this one, so that who wants a certain one has it made.
+UNKNOWN = torch.complex32
 #: Bytes of pixels that are worth sending from a worker in place of a tensor.
 PIXELS = 1 << 18
 
@@ -39,8 +41,8 @@ class _Tracing(threading.local):
     #: Whether each is what was compiled, by its number.
     guards: list[Any] = []
     undrawn: list[Leaf] = []
-    #: The numbers of those that make a tv_tensors.Image.
-    images: frozenset[int] = frozenset()
+    #: Whether each makes a tv_tensors.Image, and the tensor's element type.
+    kinds: Sequence[tuple[bool, torch.dtype]] = ()
     #: True if the data set has seeded a generator, or kept its state: draws after that are the original's.
     seeded = False
 
@@ -259,15 +261,23 @@ def _lazily_from_array(array: Any, *arguments: Any, **options: Any) -> Any:
 
 # --- tensors ----------------------------------------------------------------------------------------------------------
 
-class Leaf:
-    """A deferred tensor: a Compose's result for an image that nobody looked at, or a recorded tensor. Used as a tensor, it becomes one."""
+class Leaf(torch.Tensor):
+    """A deferred tensor: a Compose's result for an image that nobody looked at, or a recorded tensor. Used as a tensor, it becomes one.
+
+    It is a tensor for torch, too, which takes the memory of what `isinstance` calls one: a tensor without storage, of which all that is computed
+    comes to `__torch_dispatch__`."""
 
     #: The class that it stands in for.
     stands_for: type = torch.Tensor
 
-    def __init__(self, key: Any, item: Any, make: Callable[[], Any]):
-        """`key`: which pipeline makes it, a Compose by number or a Key, where that is known; `item`: the image, or what is recorded."""
-        self.__dict__.update(key=key, item=item, make=make, made=None)
+    @staticmethod
+    def __new__(cls: Any, key: Any, item: Any, make: Callable[[], Any], dtype: torch.dtype) -> Any:
+        return torch.Tensor._make_wrapper_subclass(cls, (0,), dtype=dtype) # type: ignore[attr-defined]
+
+    def __init__(self, key: Any, item: Any, make: Callable[[], Any], dtype: torch.dtype):
+        """`key`: which pipeline makes it, a Compose by number or a Key, where that is known; `item`: the image, or what is recorded;
+        `dtype`: the tensor's, or UNKNOWN."""
+        object.__getattribute__(self, "__dict__").update(key=key, item=item, make=make, made=None)
 
     @property
     def __class__(self) -> Any: # type: ignore[override]
@@ -282,7 +292,9 @@ class Leaf:
     def ndim(self) -> int:
         return len(self.shape)
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattribute__(self, name: str) -> Any:
+        if name == "__dict__" or any(name in vars(cls) for cls in type(self).__mro__[:-OTHERS]):
+            return object.__getattribute__(self, name)
         return getattr(looked(self), name)
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -292,23 +304,29 @@ class Leaf:
     def __torch_function__(cls, function: Any, types: Any, arguments: Any = (), options: Any = None) -> Any:
         return function(*all_looked(arguments), **all_looked(options or {}))
 
+    #: Of torch's functions that ask no class, such as torch.as_tensor.
+    __torch_dispatch__ = __torch_function__
+
     def __reduce_ex__(self, protocol: Any) -> Any:
         return looked(self).__reduce_ex__(protocol)
 
+
+#: Classes above Leaf.
+OTHERS = len(torch.Tensor.__mro__)
 
 #: The class of leaves that stand for torchvision's tv_tensors.Image; _functional has it.
 image_leaf: type[Leaf] = Leaf
 
 
 def _forward(name: str) -> Any:
-    def call(self: Any, *arguments: Any) -> Any:
-        return getattr(looked(self), name)(*all_looked(arguments))
+    def call(self: Any, *arguments: Any, **options: Any) -> Any:
+        return getattr(looked(self), name)(*all_looked(arguments), **options)
     return call
 
 
 #: What Leaf has of its own.
-OWN = set(vars(Leaf)) | {"__new__", "__getattribute__", "__hash__", "__dir__", "__init_subclass__", "__subclasshook__", "__getstate__", "__reduce__",
-                         "__weakref__", "__dict__", "__torch_dispatch__", "__slots__", "__sizeof__", "__delattr__"}
+OWN = set(vars(Leaf)) | {"__hash__", "__dir__", "__init_subclass__", "__subclasshook__", "__getstate__", "__reduce__",
+                         "__weakref__", "__dict__", "__slots__", "__sizeof__", "__delattr__"}
 for _name in {*dir(torch.Tensor), "__iadd__", "__isub__", "__imul__", "__itruediv__", "__format__", "__repr__", "__str__"} - OWN:
     if _name.startswith("__") and callable(getattr(torch.Tensor, _name, None)):
         setattr(Leaf, _name, _forward(_name))
@@ -364,8 +382,8 @@ def _on_lazy(original: Any) -> Any:
                 item = item_of(image)
                 guard = _tracing.guards[number]
                 if item is not None and not (_tracing.seeded and number in _tracing.drawing) and guard.same():
-                    kind = image_leaf if number in _tracing.images else Leaf
-                    leaf = kind(number, item, lambda: guard.made(lambda: original(self, image_of(item, mode))))
+                    is_image, dtype = _tracing.kinds[number]
+                    leaf = (image_leaf if is_image else Leaf)(number, item, lambda: guard.made(lambda: original(self, image_of(item, mode))), dtype)
                     if number in _tracing.drawing:
                         _tracing.undrawn.append(leaf)
                     return leaf
@@ -476,13 +494,13 @@ class traced:
     """Within it, in this thread, the Composes of these numbers make leaves."""
 
     def __init__(self, numbers: dict[tuple[int, str], int], drawing: frozenset[int] = frozenset(), guards: Any = (),
-                 images: frozenset[int] = frozenset()):
-        self.numbers, self.drawing, self.guards, self.images = numbers, drawing, guards, images
+                 kinds: Sequence[tuple[bool, torch.dtype]] = ()):
+        self.numbers, self.drawing, self.guards, self.kinds = numbers, drawing, guards, kinds
 
     def __enter__(self) -> None:
         patches.use()
         self.kept = dict(vars(_tracing))
-        vars(_tracing).update(numbers=self.numbers, drawing=self.drawing, guards=self.guards, images=self.images, undrawn=[], seeded=False)
+        vars(_tracing).update(numbers=self.numbers, drawing=self.drawing, guards=self.guards, kinds=self.kinds, undrawn=[], seeded=False)
 
     def __exit__(self, *error: object) -> None:
         vars(_tracing).clear()

@@ -78,12 +78,13 @@ class Fetched:
 class Traced:
     """A data set whose `__getitem__` and `__getitems__` are traced. In all else it is the data set."""
 
-    def __init__(self, dataset: Any, composes: list[tuple[Any, str]], rests: list[int], drawing: frozenset[int], images: frozenset[int]):
+    def __init__(self, dataset: Any, composes: list[tuple[Any, str]], rests: list[int], drawing: frozenset[int],
+                 kinds: list[tuple[bool, torch.dtype]]):
         # Composes by place: in a spawned worker they have other addresses. They are now as they were compiled, there, too; worker_init_fn comes later.
         guards: dict[int, Guard] = {}
         for (compose, _), rest in zip(composes, rests):
             guards.setdefault(id(compose), guard_of(compose, rest))
-        self.__dict__.update(_dataset=dataset, _composes=composes, _rests=rests, _drawing=drawing, _images=images, _numbers=None, _seen={},
+        self.__dict__.update(_dataset=dataset, _composes=composes, _rests=rests, _drawing=drawing, _kinds=kinds, _numbers=None, _seen={},
                              _unlike="", _keys=set(), _guards=[guards[id(compose)] for compose, _ in composes])
 
     @property
@@ -103,7 +104,7 @@ class Traced:
         setattr(self.__dict__["_dataset"], name, value)
 
     def __reduce__(self) -> Any:
-        return Traced, tuple(self.__dict__[name] for name in ("_dataset", "_composes", "_rests", "_drawing", "_images"))
+        return Traced, tuple(self.__dict__[name] for name in ("_dataset", "_composes", "_rests", "_drawing", "_kinds"))
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         return self.__reduce__()
@@ -124,7 +125,7 @@ class Traced:
                 _lazy.patches.use() # until this process ends
         if known["_unlike"]:
             return get(known["_dataset"], wanted)
-        with _lazy.traced(known["_numbers"], known["_drawing"], known["_guards"], known["_images"]):
+        with _lazy.traced(known["_numbers"], known["_drawing"], known["_guards"], known["_kinds"]):
             found = get(known["_dataset"], wanted)
         for leaf in leaves_in(found):
             recorded = _lazy.recorded_in(leaf)
@@ -295,6 +296,14 @@ def recorded_text(key: Any) -> str | None:
     return text if compiles(text) else None
 
 
+def kind_of(work: Work) -> tuple[bool, torch.dtype]:
+    """Whether what a Compose makes is a tv_tensors.Image, and its element type, for `_lazy.traced`."""
+    made = work.stages.result
+    if work.rest or not isinstance(made, Chain):
+        return False, _lazy.UNKNOWN
+    return made.cls == "Image", torch.float32 if made.kind == "tensor" else torch.uint8
+
+
 def _text_of(work: Work, source: Source) -> str:
     if not isinstance(work.stages.result, Chain):
         raise Declined("a Compose makes several images")
@@ -321,8 +330,7 @@ class LeafIterator:
         self._dataset, self._collate_fn = loader.dataset, loader.collate_fn
         self._num_workers, self._pin_memory = loader.num_workers, loader.pin_memory
         drawing = frozenset(number for number, work in enumerate(plan.works) if work.draws or work.drew or work.rest)
-        images = frozenset(number for number, work in enumerate(plan.works) if not work.rest and work.stages.result.cls == "Image")
-        traced = Traced(loader.dataset, plan.composes, [len(work.rest) for work in plan.works], drawing, images)
+        traced = Traced(loader.dataset, plan.composes, [len(work.rest) for work in plan.works], drawing, list(map(kind_of, plan.works)))
         self._guards = traced.__dict__["_guards"]
         self._proxy.__dict__.update(dataset=traced, collate_fn=Collected(loader.collate_fn),
                                     pin_memory=False)

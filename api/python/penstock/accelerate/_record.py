@@ -130,6 +130,11 @@ class Recorded:
         return not self.calls
 
     @property
+    def is_float(self) -> bool:
+        """True for a tensor of f32, and not of bytes."""
+        return any(name in ("to_tensor", "convert_image_dtype", "to_dtype") for name, _ in self.tail)
+
+    @property
     def touched(self) -> bool:
         return bool(self.colours) or self.window != Window.whole(self.window.extents)
 
