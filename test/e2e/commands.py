@@ -40,7 +40,7 @@ class Commands(ToolTest):
         self.assertIn("pack", commands)
         found = []
         for command in commands:
-            for name in re.findall(r"(?m)^ .*?(--[a-z-]+) UINT\b", self.run_tool(command, "--help").stdout):
+            for name in re.findall(r"(?m)^ .*?(--[a-z-]+) (?:UINT|BYTES)\b", self.run_tool(command, "--help").stdout):
                 found.append(f"{command} {name}")
                 done = self.run_tool(command, f"{name}=-5", "x", "y", expect=2)
                 self.assertRegex((done.stdout + done.stderr).splitlines()[0], f"^{name}: expected .*, found `-5`$")
@@ -111,6 +111,13 @@ class Commands(ToolTest):
                 ("pack", "--shard-size", "-5", "expected a number of bytes such as 256M"),
                 ("pack", "--shard-size", "-1G", "expected a number of bytes such as 256M"),
                 ("pack", "--shard-size", "G", "expected a number of bytes such as 256M"),
+                ("pack", "--shard-size", "1.5G", "expected a number of bytes such as 256M"),
+                ("pack", "--shard-size", "18446744073709551616", "expected a number of bytes such as 256M"),
+                ("pack", "--shard-size", "16E", "expected a number of bytes such as 256M"),
+                ("run", "--remote-cache-size", "0x10", "expected a number of bytes such as 256M"),
+                ("run", "--remote-cache-size", "5bb", "expected a number of bytes such as 256M"),
+                ("run", "--remote-cache-size", "1Q", "expected a number of bytes such as 256M"),
+                ("run", "--remote-cache-size", "1 G", "expected a number of bytes such as 256M"),
                 ("bench", "--warmup", "-1", "expected a whole number of at least 0"),
                 ("bench", "--seconds", "nan", "expected a number above 0"),
                 ("bench", "--seconds", "inf", "expected a number above 0"),
@@ -120,6 +127,24 @@ class Commands(ToolTest):
                 self.assertEqual((done.stdout + done.stderr).splitlines()[0], f"{option}: {said}, found `{value}`")
         done = self.run_tool("run", self.rows(), "--on-error", "nan", expect=2)
         self.assertIn("--on-error wants `fail` or a fraction such as 1%, but found `nan`", done.stderr)
+
+    def test_sizes(self):
+        for size in ("0", "010", "1b", "1K", "2kb", "3MiB", "4Gi", "15E", "18446744073709551615"):
+            self.run_tool("run", self.rows(), "--remote-cache-size", size)
+        for device in (" 1", "+1", "-1", "x"):
+            done = self.run_tool("run", self.rows(), f"--device={device}", expect=2)
+            self.assertEqual(done.stderr, f"penstock: error: --device wants the number of a GPU, or `cpu`, but found `{device}`\n")
+
+    def test_two_options_do_not_write_one_file(self):
+        path, one = self.rows(), os.path.join(self.folder, "one")
+        for exists in (False, True):
+            for options in (["--profile", one, "--hashes", one], ["--state", os.path.join(self.folder, ".", "one"), "--hashes", one]):
+                done = self.run_tool("run", path, *options, expect=2)
+                self.assertEqual(done.stderr, f"penstock: error: {' and '.join(sorted(options[::2], reverse=options[0] == '--profile'))} both write "
+                                 f"{options[1 if options[0] == '--state' else 3]}; give each its own name\n")
+            self.assertEqual(os.path.exists(one), exists)
+            open(one, "w").close()
+        self.run_tool("run", path, "--profile", "/dev/null", "--hashes", "/dev/null")
 
     def test_epochs_end(self):
         done = self.run_tool("run", self.rows(), "--epoch", "4294967295", "--epochs", "2", expect=2)

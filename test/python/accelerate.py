@@ -769,6 +769,17 @@ if __name__ == "__main__":
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertIn("--sort-keys", done.stdout)
 
+    def test_a_safe_path_stays(self):
+        with tempfile.TemporaryDirectory() as folder:
+            pathlib.Path(folder, "where.py").write_text("import sys\nprint(sys.path[:2])\n")
+            for safe in ("", "1"):
+                environment = {**os.environ, "PYTHONSAFEPATH": safe, "PYTHONPATH": f"{folder}/first:{ROOT}/api/python"}
+                runs = [[sys.executable], [sys.executable, "-m", "penstock.accelerate"], *([[TOOL, "accelerate"]] if TOOL else [])]
+                for words in (["where.py"], ["-m", "where"])[:1 if safe else 2]:
+                    plain, *ours = [subprocess.run([*run, *words], capture_output=True, text=True, cwd=folder, env=environment).stdout for run in runs]
+                    self.assertIn("first", plain)
+                    self.assertEqual(ours, [plain] * len(ours))
+
     @unittest.skipUnless(TOOL, "no command line")
     def test_the_command_hands_the_script_its_words(self):
         run = lambda *words, **more: subprocess.run([TOOL, "accelerate", *words], capture_output=True, text=True, **more) # noqa: E731

@@ -27,7 +27,8 @@ struct AccelerateState {
 static constexpr const char *bootstrap = R"(
 import sys
 sys.path += [folder for folder in (sys.argv.pop(1),) if folder]
-sys.path[0] = ''
+if not getattr(sys.flags, 'safe_path', False): # then no folder stands there
+    sys.path[0] = ''
 try:
     from penstock.accelerate.__main__ import main
 except ModuleNotFoundError as error:

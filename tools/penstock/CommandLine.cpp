@@ -3,6 +3,7 @@
 #include "tools/penstock/Options.h"
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
@@ -46,6 +47,24 @@ template <typename Number> static std::optional<Number> numberIn(const std::stri
   const char *end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, number);
   return error == std::errc() && stop == end ? std::optional(number) : std::nullopt;
+}
+
+/// All of the text as a number of bytes: 64k, 256M, 1GiB, units of 1024 in either case.
+static std::optional<uint64_t> bytesIn(const std::string &text) {
+  const size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  const std::optional<uint64_t> number = numberIn<uint64_t>(text.substr(0, digits));
+  std::string unit = text.substr(digits);
+  std::transform(unit.begin(), unit.end(), unit.begin(),
+                 [](unsigned char letter) { return std::tolower(letter); });
+  const bool isPlain = unit.empty() || unit == "b";
+  const size_t power = isPlain ? 0 : std::string_view("kmgtpe").find(unit[0]) + 1;
+  const std::string rest = isPlain ? "" : unit.substr(1);
+  const bool isUnit =
+      isPlain || (power && (rest.empty() || rest == "b" || rest == "i" || rest == "ib"));
+  if (!number || !isUnit)
+    return std::nullopt;
+  const uint64_t most = std::numeric_limits<uint64_t>::max() >> (10 * power);
+  return *number <= most ? std::optional(*number << (10 * power)) : std::nullopt;
 }
 
 Option &Option::within(int64_t least, int64_t most) {
@@ -109,14 +128,15 @@ Option Command::option(const char *names, uint64_t &value, const char *help) {
   return Option(command->add_option(names, value, help));
 }
 Option Command::bytes(const char *names, uint64_t &value, const char *help) {
-  CLI::Option *option = command->add_option(names, value, help);
-  option->transform(CLI::AsSizeValue(false));
-  // In front of that, which takes a negative number modulo 2^64.
-  const auto check = [](std::string &text) -> std::string {
-    const bool isDigit = !text.empty() && text[0] >= '0' && text[0] <= '9';
-    return isDigit ? "" : "expected a number of bytes such as 256M, found `" + text + "`";
+  CLI::Option *option = command->add_option(names, value, help)->type_name("BYTES");
+  const auto asNumber = [](std::string &text) -> std::string {
+    const std::optional<uint64_t> number = bytesIn(text);
+    if (!number)
+      return "expected a number of bytes such as 256M, found `" + text + "`";
+    text = std::to_string(*number);
+    return {};
   };
-  option->transform(CLI::Validator(check, ""));
+  option->transform(CLI::Validator(asNumber, ""));
   return Option(option);
 }
 Option Command::option(const char *names, double &value, const char *help) {

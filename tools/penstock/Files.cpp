@@ -143,21 +143,36 @@ bool penstock::cli::writeResult(const std::string &path, const std::string &text
   return true; // finish() asks whether it was written
 }
 
+/// True where both are one file, or will be once they are written. What is no file, as /dev/null,
+/// loses nothing.
+static bool isOneFile(const std::string &one, const std::string &other) {
+  if (one.empty() || other.empty() || one == "-" || other == "-")
+    return false;
+  struct stat mine{}, theirs{};
+  if (stat(one.c_str(), &mine) == 0 && stat(other.c_str(), &theirs) == 0)
+    return S_ISREG(mine.st_mode) && mine.st_dev == theirs.st_dev && mine.st_ino == theirs.st_ino;
+  std::error_code failed;
+  return fs::weakly_canonical(one, failed) == fs::weakly_canonical(other, failed) && !failed;
+}
+
 bool penstock::cli::keepsWhatIsRead(std::initializer_list<Written> written,
                                     std::initializer_list<std::string_view> read) {
-  for (const auto &[option, path] : written)
-    for (std::string_view other : read) {
-      struct stat mine{}, theirs{};
-      if (path.empty() || other.empty() || stat(path.c_str(), &mine) != 0 ||
-          stat(std::string(other).c_str(), &theirs) != 0 || !S_ISREG(mine.st_mode) ||
-          mine.st_dev != theirs.st_dev || mine.st_ino != theirs.st_ino)
-        continue;
-      std::fprintf(stderr,
-                   "penstock: error: %s %s would overwrite a file that is read; give it another "
-                   "name\n",
-                   option, path.c_str());
-      return false;
-    }
+  for (const Written &mine : written) {
+    for (std::string_view other : read)
+      if (isOneFile(mine.path, std::string(other))) {
+        std::fprintf(stderr,
+                     "penstock: error: %s %s would overwrite a file that is read; give it another "
+                     "name\n",
+                     mine.option, mine.path.c_str());
+        return false;
+      }
+    for (const Written *earlier = written.begin(); earlier != &mine; ++earlier)
+      if (isOneFile(mine.path, earlier->path)) {
+        std::fprintf(stderr, "penstock: error: %s and %s both write %s; give each its own name\n",
+                     earlier->option, mine.option, mine.path.c_str());
+        return false;
+      }
+  }
   return true;
 }
 

@@ -34,8 +34,8 @@ struct Written {
   const char *option;
   const std::string &path;
 };
-/// False, and a message on stderr, where one of them is a file that is read, too, which would be
-/// lost, ...
+/// False, and a message on stderr, where one of them is a file that is read, too, or that another
+/// one writes, which would be lost, ...
 bool keepsWhatIsRead(std::initializer_list<Written> written,
                      std::initializer_list<std::string_view> read);
 /// ... or `-`, where stdout has what the command reports.

@@ -20,7 +20,8 @@ using namespace penstock::cli;
 static int32_t parseDevice(const std::string &text) {
   char *end = nullptr;
   const long number = std::strtol(text.c_str(), &end, 10);
-  if (*end || number < 0 || number > 4096) {
+  const bool isDigit = text[0] >= '0' && text[0] <= '9'; // strtol() skips blanks and takes signs
+  if (!isDigit || *end || number > 4096) {
     std::fprintf(stderr,
                  "penstock: error: --device wants the number of a GPU, or `cpu`, but found `%s`\n",
                  text.c_str());

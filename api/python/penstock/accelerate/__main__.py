@@ -35,13 +35,13 @@ def main(arguments: list[str] | None = None) -> None:
     _start.watch_children(options.compare)
     _start.watch(options.compare)
     sys.argv = [options.script, *options.arguments]
+    if not options.module and not os.path.exists(options.script):
+        parser().error(f"there is no file {options.script}")
+    if not getattr(sys.flags, "safe_path", False): # where no such folder stands
+        sys.path[0] = os.getcwd() if options.module else os.path.dirname(os.path.abspath(options.script))
     if options.module:
-        sys.path.insert(0, os.getcwd())
         runpy.run_module(options.script, run_name="__main__", alter_sys=True)
         return
-    if not os.path.exists(options.script):
-        parser().error(f"there is no file {options.script}")
-    sys.path[0] = os.path.dirname(os.path.abspath(options.script))
     if options.script.endswith(".py"):
         run_script(os.path.abspath(options.script))
     else:
