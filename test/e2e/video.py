@@ -2,6 +2,7 @@
 """Tables of videos through the tool: rows, frames, indexes, ranks, bad files."""
 import io
 import os
+import resource
 import subprocess
 import sys
 import tarfile
@@ -71,6 +72,18 @@ class Videos(VideoFolder):
 
     def test_shuffled_ranks_and_resume(self):
         self.check_life(self.pipeline("order shuffled"), len(self.rows()), root=self.root)
+
+    def test_few_addresses_are_enough(self):
+        """The C library's arenas, one for each thread, would take 200 MiB of them more."""
+        whole, few = os.path.join(self.folder, "whole"), os.path.join(self.folder, "few")
+        arguments = ["run", self.write(self.pipeline()), "--set", f"root={self.root}", "--threads", 2, "--on-error", "fail", "--hashes"]
+        self.run_tool(*arguments, whole)
+        done = subprocess.run(self.command(*arguments, few), capture_output=True, text=True, env=self.environment(),
+                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (420 << 20,) * 2))
+        if "Sanitizer" in done.stderr:
+            self.skipTest("sanitizers reserve terabytes of addresses")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(read_hashes(whole), read_hashes(few))
 
     def test_a_codec_that_has_no_name(self):
         root = os.path.join(self.folder, "unknown")

@@ -14,6 +14,7 @@ using namespace penstock::cli;
 int main(int argc, char **argv) {
   holdStandardStreams();
   sayWhenMemoryEnds();
+  shareArenas();
   CommandLine line("Runs a pipeline that `penstock compile -o` has compiled. It needs no compiler.",
                    "penstock-run", (std::string("penstock-run ") + pst_version()).c_str(),
                    "penstock-run train.pstk --set root=photos");

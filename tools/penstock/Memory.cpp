@@ -10,8 +10,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <malloc.h>
 #include <new>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 using namespace penstock::cli;
@@ -50,4 +52,12 @@ void penstock::cli::sayWhenMemoryEnds() {
     reserve = bytes;
   std::set_new_handler(giveReserve);
   before = std::set_terminate(sayAndEnd);
+}
+
+void penstock::cli::shareArenas() {
+#ifdef M_ARENA_MAX
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+    mallopt(M_ARENA_MAX, 2);
+#endif
 }

@@ -14,6 +14,7 @@ using namespace penstock::cli;
 int main(int argc, char **argv) {
   holdStandardStreams();
   sayWhenMemoryEnds();
+  shareArenas();
   CommandLine line(
       "Penstock compiles the data side of a training job from a .pipe file and runs it.",
       "penstock", (std::string("penstock ") + pst_version()).c_str(),
