@@ -19,6 +19,8 @@ namespace {
 
 constexpr int mostTries = 10, triesOfUnknown = 3;
 constexpr int64_t firstWaitMs = 100, longestWaitMs = 10'000;
+/// The longest that a server may have a client wait before the next try.
+constexpr uint64_t mostSaidSeconds = 60;
 constexpr size_t mostText = 4096;
 /// Of an answer that does not say its size: nobody could bound what is read ahead.
 constexpr uint64_t mostUnsaid = 64 << 20;
@@ -126,7 +128,13 @@ void HttpClient::Transfer::takeField(const std::string &name, std::string_view v
   } else if (name == "x-amz-bucket-region") {
     answer.bucketRegion = value;
   } else if (name == "retry-after" && readNumber(value, number)) {
-    retryAfterMs = int64_t(std::min<uint64_t>(number, 30)) * 1000;
+    retryAfterMs = int64_t(std::min(number, mostSaidSeconds)) * 1000;
+  } else if (name == "ratelimit" && answer.status == 429) {
+    // `"resolvers";r=0;t=55` (draft-ietf-httpapi-ratelimit-headers): a new span begins in 55 s.
+    const size_t begin = value.find(";t="), end = value.find(';', begin + 1);
+    if (begin != std::string_view::npos &&
+        readNumber(value.substr(begin + 3, end - begin - 3), number))
+      retryAfterMs = int64_t(std::min(number, mostSaidSeconds)) * 1000;
   } else if (name == "content-range" && value.starts_with("bytes ")) {
     // bytes 0-9/100, bytes */100
     const size_t slash = value.find('/'), dash = value.find('-');

@@ -216,6 +216,20 @@ class OverHub(remote.RemoteTest):
         self.assertEqual(wanted, self.hashes(SHARDS, shards="hf://datasets/me/pets"))
         self.assertGreater(hub.signed, 3)
 
+    def test_it_waits_as_long_as_the_hub_says(self):
+        hub = self.hub((self.tars(count=1), ""))
+        asked, answer = [], hub.answer
+
+        def limited(handler):
+            if "/resolve/" in handler.path and len(asked) < 2:
+                asked.append(time.monotonic())
+                if len(asked) == 1:
+                    return handler.answer(429, b"", [("RateLimit", '"resolvers";r=0;t=2')])
+            return answer(handler)
+        hub.answer = limited
+        self.assertEqual(len(self.hashes(SHARDS, shards="hf://datasets/me/pets/train-000.tar")), 10)
+        self.assertGreater(asked[1] - asked[0], 0.9)
+
     def test_a_file_of_another_commit_is_noticed(self):
         hub = self.hub((self.tars(), ""))
         far = hub.answer_far

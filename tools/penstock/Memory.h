@@ -9,8 +9,8 @@ namespace penstock::cli {
 /// much can say what for; and a program that ends for want of memory says so.
 void sayWhenMemoryEnds();
 
-/// Where addresses are limited (`ulimit -v`), has threads share two arenas of the C library's, which
-/// has one for each thread else, of 64 MiB of addresses.
+/// Where addresses are limited (`ulimit -v`), has threads share two arenas of the C library's,
+/// which has one for each thread else, of 64 MiB of addresses.
 void shareArenas();
 
 } // namespace penstock::cli
