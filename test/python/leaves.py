@@ -570,6 +570,16 @@ class Lazy(unittest.TestCase):
                         lambda x: isinstance(x, torch.FloatTensor) if dtype != _lazy.UNKNOWN else 0):
                 self.assertTrue(equal(use(self.leaf(self.lazy(), transform, dtype)), use(wanted)))
 
+    def test_what_is_made_of_a_leafs_class_is_a_tensor(self):
+        # As torchvision.tv_tensors.wrap(x, like=leaf) does.
+        leaf = self.leaf(self.lazy())
+        for look in (lambda x: x, lambda x: x.shape, lambda x: x + 1, torch.as_tensor, lambda x: default_collate([x, x]), lambda x: list(x),
+                     lambda x: numpy.asarray(x).tolist(), lambda x: pickle.loads(pickle.dumps(x)), lambda x: x.__class__):
+            like = torch.arange(6.0).reshape(2, 3).as_subclass(type(leaf))
+            self.assertFalse(_lazy.unseen(like))
+            self.assertTrue(equal(look(like), look(torch.arange(6.0).reshape(2, 3))))
+        self.assertTrue(_lazy.unseen(leaf))
+
     def test_a_leaf_in_every_function_of_torch(self):
         """Of one tensor: those that look at its memory without a question would end the process."""
         own = {"__class__", "__dict__", "__delattr__", "__dir__", "__init__", "__init_subclass__", "__new__", "__setattr__", "__sizeof__", "__subclasshook__",

@@ -7,6 +7,7 @@ resizes of a LazyImage give another one, with what was called (`_record`), and w
 at one of them, in whatever way, gets what there would have been."""
 from __future__ import annotations
 
+import contextlib
 import functools
 import io
 import os
@@ -333,9 +334,22 @@ for _name in {*dir(torch.Tensor), "__iadd__", "__isub__", "__imul__", "__itruedi
 Leaf.__hash__ = object.__hash__ # type: ignore[method-assign]
 
 
+def _known(leaf: Any) -> dict[str, Any]:
+    """What a leaf holds. `as_subclass` of a leaf's class, as `tv_tensors.wrap(x, like=leaf)` calls it, makes one of a tensor that holds nothing: it
+    stands for that tensor."""
+    known = object.__getattribute__(leaf, "__dict__")
+    if "made" not in known:
+        off = torch._C._DisableTorchDispatch() # from torch 2 on within `with` alone
+        with off if hasattr(off, "__enter__") else contextlib.nullcontext(), torch._C.DisableTorchFunction():
+            made = torch.Tensor.as_subclass(leaf, type(leaf).stands_for)
+        del off
+        known.update(key=None, item=None, make=None, made=made)
+    return known
+
+
 def looked(leaf: Leaf) -> Any:
     """The tensor that it stands for."""
-    known = object.__getattribute__(leaf, "__dict__")
+    known = _known(leaf)
     if known["made"] is None:
         known["made"] = known["make"]()
     return known["made"]
@@ -357,7 +371,7 @@ def is_leaf(value: Any) -> bool:
 
 def recorded_in(leaf: Any) -> Recorded | None:
     """The record of a leaf that nobody looked at; None of leaves of a Compose."""
-    known = object.__getattribute__(leaf, "__dict__")
+    known = _known(leaf)
     return known["item"] if known["made"] is None and isinstance(known["item"], Recorded) else None
 
 
@@ -368,7 +382,7 @@ def key_of(leaf: Any) -> Any:
 
 def unseen(value: Any) -> bool:
     """True for a leaf that nobody looked at."""
-    return is_leaf(value) and object.__getattribute__(value, "__dict__")["made"] is None
+    return is_leaf(value) and _known(value)["made"] is None
 
 
 def _on_lazy(original: Any) -> Any:
