@@ -25,8 +25,8 @@
  *   `*out_...`, and stores NULL where it made none.
  * - Text and arrays that a function returns belong to the handle they were
  *   asked of, and live until it is released, unless said otherwise.
- * - Options structs carry their size; use the ..._INIT macros: without a size they are refused. New
- * fields are added at the end and zero means "as before".
+ * - Options structs carry their size; use the ..._INIT macros: without a size they are refused.
+ *   New fields are added at the end and zero means "as before".
  * - A text or an array that is NULL where nothing is said about NULL is an error, as is a
  *   number that an enumeration has not got. Handles and `out_...` are never NULL.
  * - No function throws, prints, or changes the process's floating-point mode,
@@ -352,10 +352,11 @@ typedef struct pst_prepare_options {
  * done before, by this or a killed call, is not done again, except for files
  * whose name, size or time have changed.
  *
- * out_report  a JSON object: file, images, indexed, earlier, left_out (a count per
- *             reason), left_out_files (the first 1,000: name, reason), others,
- *             data_bytes, index_bytes, warnings; with `rows`: shards, rows, data_bytes,
- * index_bytes. Release it with pst_text_release(). PST_ERROR      see pst_text_messages().
+ * out_report     a JSON object: file, images, indexed, earlier, left_out (a count per
+ *                reason), left_out_files (the first 1,000: name, reason), others,
+ *                data_bytes, index_bytes, warnings; with `rows`: shards, rows, data_bytes
+ *                and index_bytes. Release it with pst_text_release().
+ * PST_ERROR      see pst_text_messages().
  * PST_CANCELLED  `progress` said so; the finished part is kept.
  *
  * Always stores a text. Thread safety: any thread; calls are independent. */
