@@ -273,6 +273,22 @@ class Second(Folder):
                     if name in ("image", "tensor", "grey") and len(made[0]) > 2:
                         self.assertEqual(_lazy.is_leaf(found), name in unseen)
 
+    def test_what_a_data_set_keeps(self):
+        """And uses outside of a trace, where a leaf is an image, too."""
+        import torchvision.transforms.v2 as v2
+        from torchvision import tv_tensors
+        for use in (v2.functional.hflip, lambda x: v2.functional.resize(x, [9, 8]), v2.functional.get_size, v2.CenterCrop(9), v2.ToDtype(torch.float32, scale=True),
+                    lambda x: tv_tensors.wrap(x // 2, like=x), lambda x: v2.functional.hflip(tv_tensors.wrap(x // 2, like=x)), v2.ToPureTensor()):
+            for lazily in (False, True):
+                with _lazy.traced({}) if lazily else contextlib.nullcontext():
+                    kept = v2.functional.to_image(Image.open(self.files[0]).convert("RGB"))
+                self.assertEqual(_lazy.unseen(kept), lazily)
+                found = use(kept)
+                facts = found.__class__, found.tolist() if isinstance(found, torch.Tensor) else found
+                if not lazily:
+                    wanted = facts
+            self.assertEqual(facts, wanted)
+
 
 class Own(Dataset):
     """`item(image)` makes the sample."""

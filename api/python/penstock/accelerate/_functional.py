@@ -215,14 +215,14 @@ def _nothing(*arguments: Any, **options: Any) -> None:
 
 
 def _kernels() -> list[Replaced]:
-    """The kernels of torchvision.transforms.v2 for leaves and lazy images."""
+    """The kernels of torchvision.transforms.v2 for lazy images. Those for leaves stay: a data set may keep some, and use them outside of a trace."""
     found: list[Replaced] = []
     for functional, registry in v2_kernels._KERNEL_REGISTRY.items():
         name = functional.__name__
         query = name.startswith("get_") # of what is known without pixels: torch's own asks for the shape
         if (kernel := registry.get(torch.Tensor)) is not None:
             ours = kernel if query else _on_leaf(f"v2.{name}", SECOND.get(name, _nothing), functional)
-            found += [(registry, Leaf, ours), (registry, ImageLeaf, ours)]
+            registry[Leaf] = registry[ImageLeaf] = ours
         if (kernel := registry.get(Image.Image)) is not None and not query:
             found.append((registry, Image.Image, _on_image(name, kernel)))
     return found
