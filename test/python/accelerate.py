@@ -769,6 +769,20 @@ if __name__ == "__main__":
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertIn("--sort-keys", done.stdout)
 
+    def test_nothing_to_run_is_told_as_python_does(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("empty", "package", "package/inner"):
+                pathlib.Path(folder, name).mkdir()
+            pathlib.Path(folder, "package/__init__.py").touch()
+            pathlib.Path(folder, "package/inner/__main__.py").write_text("print('inner')\n")
+            pathlib.Path(folder, "wrong.py").write_text("import nomodule\n")
+            for words in (["-m", "nomodule"], ["-m", "package"], ["-m", "nomodule.inner"], ["-m", "package.none"], ["-m", "package.inner"], ["empty"]):
+                plain, ours = (subprocess.run([sys.executable, *run, *words], capture_output=True, text=True, cwd=folder)
+                               for run in ([], ["-m", "penstock.accelerate"]))
+                self.assertEqual((plain.returncode, plain.stdout, plain.stderr.replace(f"{folder}/", "")), (ours.returncode, ours.stdout, ours.stderr), words)
+            done = subprocess.run([sys.executable, "-m", "penstock.accelerate", "-m", "wrong"], capture_output=True, text=True, cwd=folder)
+            self.assertIn("line 1, in <module>", done.stderr) # of the script's own, with its traceback
+
     def test_a_safe_path_stays(self):
         with tempfile.TemporaryDirectory() as folder:
             pathlib.Path(folder, "where.py").write_text("import sys\nprint(sys.path[:2])\n")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import builtins
 import importlib.machinery
+import importlib.util
 import io
 import os
 import runpy
@@ -39,6 +40,8 @@ def main(arguments: list[str] | None = None) -> None:
         parser().error(f"there is no file {options.script}")
     if not getattr(sys.flags, "safe_path", False): # where no such folder stands
         sys.path[0] = os.getcwd() if options.module else os.path.dirname(os.path.abspath(options.script))
+    if missing := whats_missing(options.script, options.module):
+        sys.exit(f"{sys.executable}: {missing}")
     if options.module:
         runpy.run_module(options.script, run_name="__main__", alter_sys=True)
         return
@@ -46,6 +49,24 @@ def main(arguments: list[str] | None = None) -> None:
         run_script(os.path.abspath(options.script))
     else:
         runpy.run_path(options.script, run_name="__main__")
+
+
+def whats_missing(script: str, is_module: bool) -> str:
+    """What Python says where there is nothing to run, for which runpy has an exception with its traceback."""
+    if not is_module:
+        lacks = os.path.isdir(script) and not os.path.exists(os.path.join(script, "__main__.py"))
+        return f"can't find '__main__' module in {script!r}" if lacks else ""
+    try:
+        found = importlib.util.find_spec(script)
+        if found is None:
+            return f"No module named {script}"
+        if found.submodule_search_locations is not None and importlib.util.find_spec(script + ".__main__") is None:
+            return f"No module named {script}.__main__; {script!r} is a package and cannot be directly executed"
+    except ModuleNotFoundError as why: # of a package that it lies in
+        if why.name and (script + ".").startswith(why.name + "."):
+            return f"Error while finding module specification for {script!r} ({type(why).__name__}: {why})"
+        raise
+    return ""
 
 
 def run_script(path: str) -> None:
