@@ -226,7 +226,7 @@ DiskCache::DiskCache(std::string folder, uint64_t mostBytes)
 
 DiskCache::~DiskCache() {
   if (usedFd >= 0)
-    count(0);
+    tell();
   for (int fd : {folderFd, usersFd, usedFd, roomFd})
     if (fd >= 0)
       ::close(fd);
@@ -250,11 +250,11 @@ Result<std::unique_ptr<DiskCache>> DiskCache::open(std::string folder, uint64_t 
     uint64_t bytes = 0;
     eachFile(cache->folderFd,
              [&](const std::string &, const struct stat &info) { bytes += bytesOnDisk(info); });
-    cache->setUsed(bytes);
+    cache->correct(bytes, UINT64_MAX);
   }
   if (!lockFile(cache->usersFd, LOCK_SH))
     return systemError(errno, "lock", path + "/users");
-  cache->count(0);
+  cache->tell();
   return cache;
 }
 
@@ -287,7 +287,8 @@ bool DiskCache::confirm(const std::string &url, const State &state) {
     }
   }
   constexpr uint64_t least = 2 * page;
-  if (!reserve(least))
+  const Reserved room = reserve(least);
+  if (!room)
     return false;
   // Under another name until it is whole; where two processes make it, one of them is taken.
   static std::atomic<uint64_t> made{0};
@@ -319,7 +320,9 @@ void DiskCache::keepHead(const std::string &url, const State &state,
   const size_t whole =
       bytes.size() == state.size ? bytes.size() : bytes.size() / blockBytes * blockBytes;
   Entry entry(pathOf(url), O_RDWR);
-  if (whole && entry.open(url) && entry.found == state && reserve(whole))
+  if (!whole || !entry.open(url) || entry.found != state)
+    return;
+  if (const Reserved room = reserve(whole))
     keep(entry, 0, bytes.first(whole));
 }
 
@@ -351,7 +354,8 @@ Status DiskCache::read(const std::string &url, const State &state, uint64_t offs
   }
   if (from <= last) {
     uint64_t missing = from * blockBytes, behind = std::min(end, (to + 1) * blockBytes);
-    const bool keeps = isOpen && reserve(behind - missing);
+    const Reserved room = isOpen ? reserve(behind - missing) : Reserved();
+    const bool keeps = bool(room);
     if (!keeps) { // then no more than what is wanted
       missing = std::max(missing, offset);
       behind = std::min(behind, offset + count);
@@ -382,19 +386,7 @@ void DiskCache::keep(Entry &entry, uint64_t first, std::span<const uint8_t> byte
   count(-int64_t(upTo(bytes.size(), page)));
 }
 
-void DiskCache::setUsed(uint64_t bytes) {
-  std::lock_guard guard(lock);
-  lockFile(usedFd, LOCK_EX);
-  (void)writeAt(usedFd, 0, &bytes, sizeof bytes);
-  lockFile(usedFd, LOCK_UN);
-  used = bytes;
-  pending = 0;
-}
-
-void DiskCache::count(int64_t bytes) {
-  const int64_t mine = pending.fetch_add(bytes) + bytes;
-  if (bytes && std::abs(mine) < std::min(untold, int64_t(most / 16)))
-    return;
+uint64_t DiskCache::tell() {
   std::lock_guard guard(lock);
   lockFile(usedFd, LOCK_EX);
   uint64_t total = 0;
@@ -404,6 +396,24 @@ void DiskCache::count(int64_t bytes) {
   (void)writeAt(usedFd, 0, &total, sizeof total);
   lockFile(usedFd, LOCK_UN);
   used = total;
+  return total;
+}
+
+void DiskCache::correct(uint64_t bytes, uint64_t before) {
+  std::lock_guard guard(lock);
+  lockFile(usedFd, LOCK_EX);
+  uint64_t now = 0;
+  (void)readAt(usedFd, 0, &now, sizeof now);
+  const uint64_t total = bytes + (now > before ? now - before : 0);
+  (void)writeAt(usedFd, 0, &total, sizeof total);
+  lockFile(usedFd, LOCK_UN);
+  used = total;
+}
+
+void DiskCache::count(int64_t bytes) {
+  const int64_t mine = pending.fetch_add(bytes) + bytes;
+  if (std::abs(mine) >= std::min(untold, int64_t(most / 16)))
+    tell();
 }
 
 /// How many bytes of the disk should be free, and are not.
@@ -415,33 +425,35 @@ uint64_t DiskCache::freeMissing() const {
   return disk.f_bavail < wanted ? (wanted - disk.f_bavail) * disk.f_frsize : 0;
 }
 
-bool DiskCache::reserve(uint64_t bytes) {
+DiskCache::Reserved DiskCache::reserve(uint64_t bytes) {
   bytes = upTo(bytes, page);
-  const auto fits = [&] {
+  const auto isOver = [&] { return timeNow() < nextRoomNs; };
+  const auto taken = [&]() -> Reserved {
+    if (isOver())
+      return {};
+    Reserved mine(*this, int64_t(bytes)); // before it is counted, for makeRoom()
     count(int64_t(bytes));
     if (int64_t(used) + pending <= int64_t(most) && freeMissing() == 0)
-      return true;
+      return mine;
     count(-int64_t(bytes));
-    return false;
+    return {};
   };
-  const auto isOver = [&] { return timeNow() < nextRoomNs; };
-  if (isOver())
-    return false;
-  if (fits())
-    return true;
+  if (Reserved mine = taken())
+    return mine;
   std::lock_guard guard(room);
-  if (isOver()) // another thread has looked meanwhile
-    return false;
-  if (fits())
-    return true;
-  makeRoom(bytes);
-  return !isOver() && fits();
+  if (Reserved mine = taken()) // another thread has made some meanwhile
+    return mine;
+  if (!isOver())
+    makeRoom(bytes);
+  return taken();
 }
 
 void DiskCache::makeRoom(uint64_t bytes) {
   // One process at a time; others go on without keeping what they read.
   if (!lockFile(roomFd, LOCK_EX | LOCK_NB))
     return;
+  // What was reserved by now is under way still, or among the files.
+  const uint64_t before = tell(), waiting = uint64_t(underWay.load());
   std::vector<Kept> files;
   uint64_t total = 0;
   eachFile(folderFd, [&](std::string name, const struct stat &info) {
@@ -464,7 +476,7 @@ void DiskCache::makeRoom(uint64_t bytes) {
       removed += file.bytes;
   }
   // What was counted may be more: blocks that two processes wrote, and those that were damaged.
-  setUsed(total - removed);
+  correct(total - removed + waiting, before);
   if (total - removed + bytes > most || freeMissing())
     nextRoomNs = timeNow() + 60 * second;
   lockFile(roomFd, LOCK_UN);

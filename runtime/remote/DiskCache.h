@@ -14,6 +14,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 
 namespace penstock::runtime {
 
@@ -70,22 +71,44 @@ private:
   std::string pathOf(const std::string &url) const;
   /// Writes blocks from the `first` on, for which there is room.
   void keep(Entry &entry, uint64_t first, std::span<const uint8_t> bytes);
-  /// Counts `bytes` more, for which what was not used for long may have to go; false where there is
-  /// no room.
-  bool reserve(uint64_t bytes);
+  /// Bytes that are counted, and perhaps not written yet; false where there was no room.
+  class Reserved {
+  public:
+    Reserved() = default;
+    Reserved(DiskCache &cache, int64_t bytes) : cache(&cache), bytes(bytes) {
+      cache.underWay += bytes;
+    }
+    Reserved(Reserved &&other) noexcept
+        : cache(std::exchange(other.cache, nullptr)), bytes(other.bytes) {}
+    ~Reserved() {
+      if (cache)
+        cache->underWay -= bytes;
+    }
+    explicit operator bool() const { return cache; }
+
+  private:
+    DiskCache *cache = nullptr;
+    int64_t bytes = 0;
+  };
+  /// Counts `bytes` more, for which what was not used for long may have to go.
+  Reserved reserve(uint64_t bytes);
   void makeRoom(uint64_t bytes);
   /// Adds to what all processes have in the folder.
   void count(int64_t bytes);
-  void setUsed(uint64_t bytes);
+  /// Writes what this process has added to what all have. Returns the sum.
+  uint64_t tell();
+  /// Says what the folder has, as it was found since tell() gave `before`.
+  void correct(uint64_t bytes, uint64_t before);
   uint64_t freeMissing() const;
 
   const std::string folder;
   const uint64_t most;
   int64_t startNs;
   int folderFd = -1, usersFd = -1, usedFd = -1, roomFd = -1;
-  std::mutex lock, room;           ///< of `used`, and who makes room
-  std::atomic<int64_t> pending{0}; ///< bytes that the file `used` does not count yet
-  std::atomic<uint64_t> used{0};   ///< what it said last, by this process or another
+  std::mutex lock, room;            ///< of `used`, and who makes room
+  std::atomic<int64_t> pending{0};  ///< bytes that the file `used` does not count yet
+  std::atomic<int64_t> underWay{0}; ///< of all Reserved
+  std::atomic<uint64_t> used{0};    ///< what it said last, by this process or another
   std::atomic<int64_t> nextRoomNs{0};
 };
 
