@@ -14,6 +14,11 @@ struct WindowTerm {
   mlir::BlockArgument neighbour;
   llvm::SetVector<mlir::Operation *> operations;
   std::vector<uintptr_t> shape;
+
+  /// Of what they make of an element of `input`.
+  mlir::Type type(pipe::NamedTensorType input) const {
+    return operations.empty() ? input.getElementType() : operations.back()->getResult(0).getType();
+  }
 };
 
 /// A reduction of terms that are alike, of neighbours that follow each other. Their order changes

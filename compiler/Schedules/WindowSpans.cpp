@@ -21,16 +21,20 @@ static constexpr int64_t fewestNear = 16, fewestOfSum = 32, fewestOfVolume = 32,
 static constexpr int64_t mostScratch = int64_t{1} << 28;
 
 namespace {
-/// Spans reduced, one for each place where one begins.
+/// Spans reduced, one for each place where one begins, and where keys lie apart, their places.
+struct Row {
+  Value values, places;
+};
 struct Level {
-  Value spans;
+  Row spans;
   int64_t length;
 };
 
-/// A key and its place as one integer, the key above: the place counts down where the greatest one
-/// is looked for, so that of equal keys the first one wins.
+/// A key and its place as one integer, the key above: places of the greatest count down, so that of
+/// equal keys the first one wins. Where no integer is as wide, places lie apart, in their own row.
 struct PlacedKey {
-  IntegerType type;          ///< null: there is none as wide
+  IntegerType type; ///< of both, or of a place that lies apart
+  bool isApart = false;
   SmallVector<int64_t> bits; ///< of the place along each axis of the window
   int64_t placeBits = 0;
 
@@ -60,7 +64,8 @@ private:
   }
   PlacedKey placedKey(const WindowReduction &reduction);
   Type elementOf(const WindowReduction &reduction) {
-    return reduction.isPlace ? Type(placedKey(reduction).type) : reduction.type();
+    const bool isBoth = reduction.isPlace && !placedKey(reduction).isApart;
+    return isBoth ? Type(placedKey(reduction).type) : reduction.terms[0].type(type);
   }
   Value view(Value row, int64_t axis, int64_t first, int64_t extent);
   MapOp map(ValueRange inputs, NamedTensorType to,
@@ -69,14 +74,12 @@ private:
     stored.push_back(made);
     return made->getResult(0);
   }
-  Value constant(Type type, int64_t number) {
-    return b.create<ConstantOp>(op.getLoc(), type, b.getIntegerAttr(type, number));
-  }
   Value binary(BinaryKind kind, Value x, Value y) {
     return b.create<BinaryOp>(op.getLoc(), x.getType(), kind, x, y);
   }
   Value binary(BinaryKind kind, Value x, int64_t number) {
-    return binary(kind, x, constant(x.getType(), number));
+    const IntegerAttr value = b.getIntegerAttr(x.getType(), number);
+    return binary(kind, x, b.create<ConstantOp>(op.getLoc(), x.getType(), value));
   }
   Value cast(Value x, Type to) {
     return x.getType() == to
@@ -84,12 +87,13 @@ private:
                : b.create<CastOp>(op.getLoc(), to, CastMode::value, x, ValueRange()).getResult();
   }
   Value paddedInput();
-  Value terms(Value row, const WindowReduction &reduction);
+  Row terms(Value row, const WindowReduction &reduction);
+  Value placeAt(ValueRange places, const PlacedKey &both);
   Value withPlace(Value key, ValueRange places, const WindowReduction &reduction);
   Value placeOf(Value both, ValueRange places, const WindowReduction &reduction);
-  Value combined(ArrayRef<std::pair<Value, int64_t>> parts, int64_t axis, int64_t first,
-                 int64_t extent, BinaryKind by);
-  Value reducedAlong(Value row, size_t k, const WindowReduction &reduction);
+  Row combined(ArrayRef<std::pair<Row, int64_t>> parts, int64_t axis, int64_t first, int64_t extent,
+               BinaryKind by);
+  Row reducedAlong(Row row, size_t k, const WindowReduction &reduction);
 
   ReducedWindow window;
   WindowOp op;
@@ -104,10 +108,6 @@ static NamedTensorType withExtent(NamedTensorType type, int64_t axis, int64_t ex
   SmallVector<Axis> axes(type.getAxes());
   axes[static_cast<size_t>(axis)].extent = extent;
   return type.withAxes(axes);
-}
-
-static NamedTensorType withElement(NamedTensorType type, Type element) {
-  return NamedTensorType::get(element, type.getAxes());
 }
 
 Value Spans::view(Value row, int64_t axis, int64_t first, int64_t extent) {
@@ -149,29 +149,32 @@ Value Spans::paddedInput() {
 }
 
 PlacedKey Spans::placedKey(const WindowReduction &reduction) {
-  const WindowTerm &model = reduction.terms[0];
-  Type key = model.operations.empty() ? type.getElementType()
-                                      : model.operations.back()->getResult(0).getType();
+  Type key = reduction.terms[0].type(type);
   PlacedKey made;
   for (size_t k = 0; k < axes.size(); ++k) {
     made.bits.push_back(llvm::Log2_64_Ceil(static_cast<uint64_t>(paddedExtent(k))));
     made.placeBits += made.bits.back();
   }
   const int64_t both = key.getIntOrFloatBitWidth() + isUnsigned(key) + made.placeBits;
-  if (both <= 64)
-    made.type = both <= 32 ? b.getI32Type() : b.getI64Type();
+  made.isApart = both > 64;
+  made.type = both <= 32 ? b.getI32Type() : b.getI64Type();
   return made;
 }
 
-/// A key, and where it stands in the padded input.
-Value Spans::withPlace(Value key, ValueRange places, const WindowReduction &reduction) {
-  const PlacedKey both = placedKey(reduction);
+/// Where an element stands in the padded input, as one number.
+Value Spans::placeAt(ValueRange places, const PlacedKey &both) {
   Value place;
   for (auto [k, axis] : llvm::enumerate(axes)) {
     Value along = cast(places[static_cast<size_t>(axis)], both.type);
     place = place ? binary(BinaryKind::add, binary(BinaryKind::shl, place, both.bits[k]), along)
                   : along;
   }
+  return place;
+}
+
+Value Spans::withPlace(Value key, ValueRange places, const WindowReduction &reduction) {
+  const PlacedKey both = placedKey(reduction);
+  Value place = placeAt(places, both);
   if (reduction.kind == BinaryKind::max)
     place = binary(BinaryKind::bit_xor, place, both.mask());
   return binary(BinaryKind::bit_or, binary(BinaryKind::shl, cast(key, both.type), both.placeBits),
@@ -181,7 +184,7 @@ Value Spans::withPlace(Value key, ValueRange places, const WindowReduction &redu
 /// The number of the neighbour that stands there, among those of the element at `places`.
 Value Spans::placeOf(Value found, ValueRange places, const WindowReduction &reduction) {
   const PlacedKey both = placedKey(reduction);
-  if (reduction.kind == BinaryKind::max)
+  if (reduction.kind == BinaryKind::max && !both.isApart)
     found = binary(BinaryKind::bit_xor, found, both.mask());
   Value number;
   int64_t shift = both.placeBits;
@@ -200,48 +203,75 @@ Value Spans::placeOf(Value found, ValueRange places, const WindowReduction &redu
 }
 
 /// What the body makes of each neighbour alone.
-Value Spans::terms(Value row, const WindowReduction &reduction) {
+Row Spans::terms(Value row, const WindowReduction &reduction) {
   const WindowTerm &model = reduction.terms[0];
-  const NamedTensorType to = withElement(tensorOf(row), elementOf(reduction));
-  return store(map(row, to, [&](ValueRange elements, ValueRange places) {
-    IRMapping copies;
-    copies.map(Value(model.neighbour), elements[0]);
-    Value made = elements[0];
-    for (Operation *inner : model.operations)
-      made = b.clone(*inner, copies)->getResult(0);
-    return reduction.isPlace ? withPlace(made, places, reduction) : made;
-  }));
+  const bool isApart = reduction.isPlace && placedKey(reduction).isApart;
+  const NamedTensorType from = tensorOf(row);
+  Row made;
+  made.values = store(map(
+      row, from.withElementType(elementOf(reduction)), [&](ValueRange elements, ValueRange places) {
+        IRMapping copies;
+        copies.map(Value(model.neighbour), elements[0]);
+        Value term = elements[0];
+        for (Operation *inner : model.operations)
+          term = b.clone(*inner, copies)->getResult(0);
+        return reduction.isPlace && !isApart ? withPlace(term, places, reduction) : term;
+      }));
+  if (isApart)
+    made.places =
+        map(row, from.withElementType(placedKey(reduction).type),
+            [&](ValueRange, ValueRange places) { return placeAt(places, placedKey(reduction)); });
+  return made;
 }
 
-/// Elements of several rows, each so many places further on, reduced to one.
-Value Spans::combined(ArrayRef<std::pair<Value, int64_t>> parts, int64_t axis, int64_t first,
-                      int64_t extent, BinaryKind by) {
-  SmallVector<Value> views;
-  for (auto [row, further] : parts)
-    views.push_back(view(row, axis, first + further, extent));
-  return map(views, tensorOf(views[0]), [&](ValueRange elements, ValueRange) {
-    Value all = elements[0];
-    for (Value next : elements.drop_front())
+/// Several rows, each so many places further on, reduced to one; of equal keys the first one stays.
+Row Spans::combined(ArrayRef<std::pair<Row, int64_t>> parts, int64_t axis, int64_t first,
+                    int64_t extent, BinaryKind by) {
+  SmallVector<Value> views, places;
+  for (auto [row, further] : parts) {
+    views.push_back(view(row.values, axis, first + further, extent));
+    if (row.places)
+      places.push_back(view(row.places, axis, first + further, extent));
+  }
+  auto best = [&](ValueRange elements, ValueRange) {
+    Value all = elements[0],
+          place = elements.size() > parts.size() ? elements[parts.size()] : Value();
+    for (size_t part = 1; part < parts.size(); ++part) {
+      Value next = elements[part];
+      if (place) {
+        Value better = b.create<CompareOp>(
+            op.getLoc(), by == BinaryKind::min ? Predicate::lt : Predicate::gt, next, all);
+        place = b.create<SelectOp>(op.getLoc(), better, elements[parts.size() + part], place);
+      }
       all = binary(by, all, next);
-    return all;
-  });
+    }
+    return place ? place : all;
+  };
+  Row made{map(views, tensorOf(views[0]), best), {}};
+  views.append(places);
+  if (!places.empty())
+    made.places = map(views, tensorOf(places[0]), best);
+  return made;
 }
 
-Value Spans::reducedAlong(Value row, size_t k, const WindowReduction &reduction) {
+Row Spans::reducedAlong(Row row, size_t k, const WindowReduction &reduction) {
   const int64_t count = this->count(reduction, k), axis = axes[k];
-  auto extent = [&](Value of) { return tensorOf(of).getAxes()[axis].extent; };
   SmallVector<Level> levels{{row, 1}};
   while (levels.back().length * radix < count) {
     const Level last = levels.back();
-    SmallVector<std::pair<Value, int64_t>> parts;
+    SmallVector<std::pair<Row, int64_t>> parts;
     for (int64_t part = 0; part < radix; ++part)
       parts.emplace_back(last.spans, part * last.length);
-    const int64_t left = extent(last.spans) - (radix - 1) * last.length;
-    Value spans = combined(parts, axis, 0, left, reduction.kind);
-    levels.push_back({store(spans.getDefiningOp()), radix * last.length});
+    const int64_t left =
+        tensorOf(last.spans.values).getAxes()[axis].extent - (radix - 1) * last.length;
+    const Row spans = combined(parts, axis, 0, left, reduction.kind);
+    for (Value made : {spans.values, spans.places})
+      if (made)
+        store(made.getDefiningOp());
+    levels.push_back({spans, radix * last.length});
   }
   const bool overlaps = reduction.kind != BinaryKind::add && reduction.kind != BinaryKind::bit_xor;
-  SmallVector<std::pair<Value, int64_t>> parts;
+  SmallVector<std::pair<Row, int64_t>> parts;
   int64_t done = 0;
   for (const Level &level : llvm::reverse(levels)) {
     for (; done + level.length <= count; done += level.length)
@@ -264,14 +294,19 @@ void Spans::run() {
     store(padded.getDefiningOp());
   SmallVector<Value> results;
   for (const WindowReduction &reduction : window.reductions) {
-    Value row = readsElements(reduction) ? padded : terms(padded, reduction);
+    Row row = readsElements(reduction) ? Row{padded, {}} : terms(padded, reduction);
+    // Of equal keys whose places lie apart the first one along an axis stays: the fastest axis
+    // first.
     for (size_t k = 0; k < axes.size(); ++k)
-      row = reducedAlong(row, k, reduction);
+      row = reducedAlong(row, row.places ? axes.size() - 1 - k : k, reduction);
+    if (row.places)
+      row.values.getDefiningOp()->erase();
     if (reduction.isPlace)
-      row = map(row, withElement(type, reduction.type()), [&](ValueRange found, ValueRange places) {
-        return placeOf(found[0], places, reduction);
-      });
-    results.push_back(row);
+      row.values = map(row.places ? row.places : row.values, type.withElementType(reduction.type()),
+                       [&](ValueRange found, ValueRange places) {
+                         return placeOf(found[0], places, reduction);
+                       });
+    results.push_back(row.values);
   }
   window.putTogether(results);
 }
@@ -285,13 +320,12 @@ bool Spans::isWorthIt() {
   for (size_t k = 0; k < axes.size(); ++k)
     neighbours *= window.along(k);
   for (const WindowReduction &reduction : window.reductions) {
-    if ((axes.size() > 1 && reduction.count() != neighbours) ||
-        (reduction.isPlace && !placedKey(reduction).type))
+    if (axes.size() > 1 && reduction.count() != neighbours)
       return false;
     bytes = std::max(bytes, scalarBytes(elementOf(reduction)));
     for (size_t k = 0; k < axes.size(); ++k)
       for (int64_t length = 1; length < count(reduction, k); length *= radix)
-        ++rows;
+        rows += reduction.isPlace && placedKey(reduction).isApart ? 2 : 1;
   }
   bytes *= type.numElements();
   for (auto [k, axis] : llvm::enumerate(axes))
