@@ -27,6 +27,8 @@ static constexpr int64_t rowsTogether = 8, cheap = 8;
 /// Elements of neighbouring lanes lie so far apart at most. Further, only elements that can be
 /// selected one by one are taken apart in registers.
 static constexpr int64_t nearEnough = 4, apartInRegisters = 16;
+/// Registers that a block reads for such lanes, at most: LLVM's time goes with their third power.
+static constexpr int64_t mostRegistersApart = 640;
 /// Results along an axis from which on lanes go along it.
 static constexpr int64_t fewestResults = 4;
 
@@ -65,7 +67,6 @@ private:
   ReductionAttr across(int64_t axis) const;
   ReductionAttr alongReduced() const;
   int64_t runOfReduced() const { return lastAxesInRun(op, memory); }
-  StringAttr channelsBeside() const;
   ReductionAttr inLanes(int64_t run, StringAttr channels) const;
   int64_t sumsBeside(int64_t run) const;
   int64_t rowsSharing(int64_t beside, int64_t period) const;
@@ -211,17 +212,20 @@ int64_t ReductionPlanner::axesOfRow() const {
 }
 
 ReductionAttr ReductionPlanner::across(int64_t axis) const {
-  const bool unrolled = isUnrolled();
   int64_t lanes = lanesAcross();
-  if (apart(axis) > nearEnough)
+  const int64_t distance = apart(axis).value_or(1);
+  if (distance > nearEnough)
     lanes /= 2; // 32 partial sums, and what they come from
-  // Partial sums that are carried side by side do not wait: one register for each.
-  if (!unrolled && isSum)
-    lanes = std::max<int64_t>(lanes / 2, 2);
   const Axis &last = out.getAxes().back();
   const bool ofChannels = axes.kept.size() > 1 && axes.kept[axes.kept.size() - 2] == axis &&
                           last.isStatic() && last.extent > 0 &&
                           last.extent <= penstock::analysis::mostChannels;
+  const int64_t read = count.value_or(0) * lanes * distance * (ofChannels ? last.extent : 1);
+  const bool isMuch = read * scalarBytes(element) > mostRegistersApart * has.registerBytes;
+  const bool unrolled = isUnrolled() && !(distance > 1 && isMuch);
+  // Partial sums that are carried side by side do not wait: one register for each.
+  if (!unrolled && isSum)
+    lanes = std::max<int64_t>(lanes / 2, 2);
   return ReductionAttr::get(op.getContext(), Way::across, name(axis), lanes,
                             ofChannels ? name(axes.kept.back()) : StringAttr(), 1, 1, unrolled,
                             hasPieces(), 1, 1);
@@ -251,11 +255,6 @@ int64_t ReductionPlanner::rowsSharing(int64_t beside, int64_t period) const {
     while (rows > 1 && *results < rows * period)
       rows /= 2;
   return rows;
-}
-
-/// Channels that short rows are one run with; null: the rows are the operand's last axis.
-StringAttr ReductionPlanner::channelsBeside() const {
-  return axes.over.back() == in.getRank() - 1 ? StringAttr() : name(in.getRank() - 1);
 }
 
 /// With lanes along the last reduced axis. `channels` lie side by side.
@@ -312,12 +311,13 @@ ReductionAttr ReductionPlanner::alongReduced() const {
 ReductionAttr ReductionPlanner::plan() const {
   if (op->getAttr("schedule") == StringAttr::get(op.getContext(), "inline"))
     return single(1, true, hasPieces());
+  const int64_t last = in.getRank() - 1;
   const int64_t rows = isSum && costOf(op.getValue()) > cheap ? rowsTogether / 2 : rowsTogether;
   if (const int64_t run = axesOfRow())
     return ReductionAttr::get(op.getContext(), Way::rows, StringAttr(), lanesByRows(), StringAttr(),
                               run, rows, false, false, 1, 1);
-  if (penstock::schedules::goesByShortRows(op, memory))
-    return inLanes(runOfReduced(), channelsBeside());
+  if (penstock::schedules::goesByShortRows(op, memory)) // perhaps one run with their channels
+    return inLanes(runOfReduced(), last == axes.over.back() ? StringAttr() : name(last));
   const int64_t axis = laneAxisAcross();
   return axis < 0 ? alongReduced() : across(axis);
 }
