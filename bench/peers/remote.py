@@ -2,29 +2,22 @@
 """Photos in tar files behind URLs: penstock.torch, WebDataset, and a data set that asks for each photo."""
 
 import io
+import os
 import pathlib
 import tarfile
-import tempfile
 
 from bench.peers import penstock, torch_loader
 from bench.peers.peer import Missing, Peer
-from bench.peers.torch_loader import loop, ours, photo_transform
-
-NEWER_PILLOW = "a newer Pillow resizes down first where that is less work, and rounds in between"
+from bench.peers.torch_loader import loop, ours, photo_transform, reason_of_pillow, temporary_folder
 
 
 def versions(*more):
     return ", ".join([*more, torch_loader.versions()])
 
 
-def reason():
-    import PIL
-    return NEWER_PILLOW if int(PIL.__version__.split(".")[0]) > 9 else ""
-
-
 def shard_of_one(job, path):
     """The URL of a tar file with this photo alone."""
-    folder = pathlib.Path(tempfile.mkdtemp(dir=job["served"]))
+    folder = temporary_folder(dict(job, work=job["served"]))
     body = pathlib.Path(path).read_bytes()
     with tarfile.open(folder / "one.tar", "w") as tar:
         for name, data in (("0.jpg", body), ("0.cls", b"0")):
@@ -60,7 +53,7 @@ def webdataset(job):
     def fixed_box(path, box, flip):
         return next(iter(pipeline(shard_of_one(job, path), photo_transform(flip), 1, False)))[0][0].numpy().copy()
 
-    return Peer(lambda: loop(loader), "f32 CHW", versions(f"webdataset {wds.__version__}"), fixed_box, reason=reason())
+    return Peer(lambda: loop(loader), "f32 CHW", versions(f"webdataset {wds.__version__}"), fixed_box, reason=reason_of_pillow())
 
 
 # --- a request for each photo ---------------------------------------------------
@@ -90,7 +83,7 @@ def request_each(job):
         raise Missing(str(why)) from why
     return torch_loader.of_data_loader(
         job, Photos([f"{job['url']}/{path}" for path in job["photos"]], photo_transform()),
-        lambda path, flip: Photos([f"{job['url']}/photos/{pathlib.Path(path).relative_to(job['root'])}"], photo_transform(flip)), reason=reason())
+        lambda path, flip: Photos([f"{job['url']}/photos/{pathlib.Path(path).relative_to(job['root'])}"], photo_transform(flip)), reason=reason_of_pillow())
 
 
 # --- penstock.torch -------------------------------------------------------------
@@ -102,18 +95,19 @@ def text_of(flip=None):
 
 
 def penstock_torch(job):
-    """An epoch from its first request on: a new loader for each, as one that stays reads ahead while others take their turn. The program and, where
-    `index`, what says where the rows lie, are kept."""
-    penstock.package()
+    """An epoch from its first request on: a new loader for each, as one that stays reads ahead while others take their turn. The program is kept, and
+    unless it is a `first` start, what says where the rows lie."""
     version = penstock.package().__version__
+    os.environ["XDG_CACHE_HOME"] = str(temporary_folder(job))
 
     def one_epoch():
-        cache = job["cache"]
-        if not job["index"]:
-            for path in pathlib.Path(cache).glob("tar-shards*"):
-                path.unlink()
-        with ours(text_of(), job, shards=job["range"], per_rank=job["batch"]) as loader:
-            return loop(loader)
+        if job["first"]:
+            os.environ["XDG_CACHE_HOME"] = str(temporary_folder(job))
+        with ours(text_of(), job, shards=job["range"], per_rank=job["batch"], fetch_threads=job.get("fetch_threads", 0)) as loader:
+            samples = loop(loader)
+        if not list(pathlib.Path(os.environ["XDG_CACHE_HOME"]).glob("**/tar-shards*")):
+            raise RuntimeError("the index of the shards lies elsewhere")
+        return samples
 
     def fixed_box(path, box, flip):
         with ours(text_of(flip), job, shards=shard_of_one(job, path), per_rank=1) as one:

@@ -20,6 +20,13 @@ def versions():
     return text()
 
 
+def reason_of_pillow():
+    """Why outputs may differ from those of Debian's Pillow."""
+    import PIL
+    newer = int(PIL.__version__.split(".")[0]) > 9
+    return "a newer Pillow resizes down first where that is less work, and rounds in between" if newer else ""
+
+
 def normalized(T, mean, std):
     return [T.ToTensor(), T.Normalize(mean, std)]
 
@@ -138,11 +145,9 @@ def of_data_loader(job, dataset, fixed_set, **facts):
 
 
 def imagenet(job):
-    import PIL
-    newer = int(PIL.__version__.split(".")[0]) > 9 and not job.get("accelerated")
     return of_data_loader(
         job, photo_set(job, job["root"]), lambda path, flip: photo_set(job, folder_of_one(job, path), flip),
-        reason="a newer Pillow resizes down first where that is less work, and rounds in between" if newer else "")
+        reason="" if job.get("accelerated") else reason_of_pillow())
 
 
 def cifar(job):
