@@ -497,7 +497,8 @@ typedef struct pst_session_options {
                           * a cgroup allows (rounded up), / ranks_here */
   int32_t ranks_here;    /* ranks on this machine; 0 means 1 */
   int32_t prefetch;      /* batches in the making or ready; 0: 2 */
-  int32_t fetch_threads; /* 0: chosen */
+  int32_t fetch_threads; /* files read, or asked for, at a time; 0: 8, and 32 where some are
+                          * behind URLs */
   /* Bytes of host memory for the fixed part, and as many, at most 1 GiB, for files that are read
    * ahead; 0: no limit, and 1 GiB. A file that is larger is read all the same. */
   uint64_t memory_budget;

@@ -66,8 +66,8 @@ void Intrinsics::warnOfWrapping(const Val &value, dsl::SourceRange range) {
 Val Intrinsics::reduce(const dsl::Name &name, const std::vector<Argument> &args,
                        const std::vector<dsl::Name> &over, dsl::SourceRange range) {
   const bool histogram = name.text == "histogram";
-  constexpr llvm::StringRef scans[] = {"sort", "scan_sum", "scan_max", "fft", "reverse"};
-  if (llvm::is_contained(scans, name.text))
+  constexpr llvm::StringRef alongAxis[] = {"sort", "scan_sum", "scan_max", "fft", "reverse"};
+  if (llvm::is_contained(alongAxis, name.text))
     fail(name.range, quote(name.text) + " reduces no axis, and takes the one that it goes along",
          "`" + name.text + "(x, " + over.front().text + ")`");
   if (!histogram && !pipe::symbolizeReduceKind(name.text))
