@@ -17,4 +17,6 @@ int64_t RealClock::nowNs() const { return read(CLOCK_MONOTONIC); }
 
 int64_t timeNow() { return read(CLOCK_REALTIME); }
 
+int64_t secondsNow() { return timeNow() / 1'000'000'000; }
+
 } // namespace penstock::runtime

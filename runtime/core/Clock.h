@@ -23,6 +23,9 @@ public:
 /// Nanoseconds since 1970 by the machine's clock, which may be set: to compare with times of files.
 int64_t timeNow();
 
+/// The same in seconds: to compare with times at which something ends.
+int64_t secondsNow();
+
 /// Moves by a fixed step each time somebody looks, so that durations in tests
 /// are counts of looks.
 class FakeClock final : public Clock {

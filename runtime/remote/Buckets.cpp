@@ -107,7 +107,7 @@ std::string tagIn(const std::string &text, const std::string &tag) {
                                                                 : text.substr(from, end - from);
 }
 
-BucketStore::Place BucketStore::placeOf(const std::string &url) const {
+BucketStore::Object BucketStore::objectOf(const std::string &url) const {
   const size_t begin = scheme.size(), slash = std::min(url.find('/', begin), url.size());
   return {url.substr(begin, slash - begin), url.substr(std::min(slash + 1, url.size()))};
 }
@@ -117,15 +117,15 @@ Error BucketStore::noBucket(const std::string &url) const {
 }
 
 Result<HttpResponse> BucketStore::get(const std::string &url, HttpRequest request, Buffer &out) {
-  const Place place = placeOf(url);
-  return place.bucket.empty() ? noBucket(url) : send(place, "", std::move(request), out);
+  const Object object = objectOf(url);
+  return object.bucket.empty() ? noBucket(url) : send(object, "", std::move(request), out);
 }
 
 Result<std::vector<FolderEntry>> BucketStore::list(const std::string &url, int most) {
-  const Place place = placeOf(url);
-  if (place.bucket.empty())
+  const Object object = objectOf(url);
+  if (object.bucket.empty())
     return noBucket(url);
-  const std::string prefix = place.key.empty() ? "" : place.key + "/";
+  const std::string prefix = object.key.empty() ? "" : object.key + "/";
   std::vector<FolderEntry> entries;
   std::string next;
   do {
@@ -140,7 +140,7 @@ Result<std::vector<FolderEntry>> BucketStore::list(const std::string &url, int m
     if (most)
       query += "&max-keys=" + std::to_string(most);
     query += "&prefix=" + percentEncoded(prefix, "");
-    auto answer = send({place.bucket, ""}, query, std::move(request), out);
+    auto answer = send({object.bucket, ""}, query, std::move(request), out);
     if (!answer)
       return answer.error();
     if (answer->status != 200)

@@ -28,18 +28,18 @@ public:
   BucketStore(HttpClient &client, std::string scheme) : client(client), scheme(std::move(scheme)) {}
 
   bool has(const std::string &url) const override { return url.starts_with(scheme); }
-  bool isTop(const std::string &url) const override { return placeOf(url).key.empty(); }
+  bool isTop(const std::string &url) const override { return objectOf(url).key.empty(); }
   Result<HttpResponse> get(const std::string &url, HttpRequest request, Buffer &out) override;
   Result<std::vector<FolderEntry>> list(const std::string &url, int most) override;
 
 protected:
-  struct Place {
+  struct Object {
     std::string bucket, key;
   };
-  Place placeOf(const std::string &url) const;
+  Object objectOf(const std::string &url) const;
   /// Sends a request for an object, or with a `query` of a bucket whose letters are encoded and
   /// whose names are in order.
-  virtual Result<HttpResponse> send(const Place &place, const std::string &query,
+  virtual Result<HttpResponse> send(const Object &object, const std::string &query,
                                     HttpRequest request, Buffer &out) = 0;
 
   HttpClient &client;

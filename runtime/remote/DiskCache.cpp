@@ -226,7 +226,7 @@ DiskCache::DiskCache(std::string folder, uint64_t mostBytes)
 
 DiskCache::~DiskCache() {
   if (usedFd >= 0)
-    tell();
+    publish();
   for (int fd : {folderFd, usersFd, usedFd, roomFd})
     if (fd >= 0)
       ::close(fd);
@@ -254,7 +254,7 @@ Result<std::unique_ptr<DiskCache>> DiskCache::open(std::string folder, uint64_t 
   }
   if (!lockFile(cache->usersFd, LOCK_SH))
     return systemError(errno, "lock", path + "/users");
-  cache->tell();
+  cache->publish();
   return cache;
 }
 
@@ -287,7 +287,7 @@ bool DiskCache::confirm(const std::string &url, const State &state) {
     }
   }
   constexpr uint64_t least = 2 * page;
-  const Reserved room = reserve(least);
+  const Reservation room = reserve(least);
   if (!room)
     return false;
   // Under another name until it is whole; where two processes make it, one of them is taken.
@@ -322,7 +322,7 @@ void DiskCache::keepHead(const std::string &url, const State &state,
   Entry entry(pathOf(url), O_RDWR);
   if (!whole || !entry.open(url) || entry.found != state)
     return;
-  if (const Reserved room = reserve(whole))
+  if (const Reservation room = reserve(whole))
     keep(entry, 0, bytes.first(whole));
 }
 
@@ -354,7 +354,7 @@ Status DiskCache::read(const std::string &url, const State &state, uint64_t offs
   }
   if (from <= last) {
     uint64_t missing = from * blockBytes, behind = std::min(end, (to + 1) * blockBytes);
-    const Reserved room = isOpen ? reserve(behind - missing) : Reserved();
+    const Reservation room = isOpen ? reserve(behind - missing) : Reservation();
     const bool keeps = bool(room);
     if (!keeps) { // then no more than what is wanted
       missing = std::max(missing, offset);
@@ -386,7 +386,7 @@ void DiskCache::keep(Entry &entry, uint64_t first, std::span<const uint8_t> byte
   count(-int64_t(upTo(bytes.size(), page)));
 }
 
-uint64_t DiskCache::tell() {
+uint64_t DiskCache::publish() {
   std::lock_guard guard(lock);
   lockFile(usedFd, LOCK_EX);
   uint64_t total = 0;
@@ -413,7 +413,7 @@ void DiskCache::correct(uint64_t bytes, uint64_t before) {
 void DiskCache::count(int64_t bytes) {
   const int64_t mine = pending.fetch_add(bytes) + bytes;
   if (std::abs(mine) >= std::min(untold, int64_t(most / 16)))
-    tell();
+    publish();
 }
 
 /// How many bytes of the disk should be free, and are not.
@@ -425,23 +425,23 @@ uint64_t DiskCache::freeMissing() const {
   return disk.f_bavail < wanted ? (wanted - disk.f_bavail) * disk.f_frsize : 0;
 }
 
-DiskCache::Reserved DiskCache::reserve(uint64_t bytes) {
+DiskCache::Reservation DiskCache::reserve(uint64_t bytes) {
   bytes = upTo(bytes, page);
   const auto isOver = [&] { return timeNow() < nextRoomNs; };
-  const auto taken = [&]() -> Reserved {
+  const auto taken = [&]() -> Reservation {
     if (isOver())
       return {};
-    Reserved mine(*this, int64_t(bytes)); // before it is counted, for makeRoom()
+    Reservation mine(*this, int64_t(bytes)); // before it is counted, for makeRoom()
     count(int64_t(bytes));
     if (int64_t(used) + pending <= int64_t(most) && freeMissing() == 0)
       return mine;
     count(-int64_t(bytes));
     return {};
   };
-  if (Reserved mine = taken())
+  if (Reservation mine = taken())
     return mine;
   std::lock_guard guard(room);
-  if (Reserved mine = taken()) // another thread has made some meanwhile
+  if (Reservation mine = taken()) // another thread has made some meanwhile
     return mine;
   if (!isOver())
     makeRoom(bytes);
@@ -452,10 +452,9 @@ void DiskCache::makeRoom(uint64_t bytes) {
   // One process at a time; others go on without keeping what they read.
   if (!lockFile(roomFd, LOCK_EX | LOCK_NB))
     return;
-  // What was reserved by now is under way still, or among the files.
-  const uint64_t before = tell(), waiting = uint64_t(underWay.load());
+  const uint64_t before = publish();
   std::vector<Kept> files;
-  uint64_t total = 0;
+  uint64_t total = uint64_t(inFlight.load()); // what is reserved is in this, or in a file already
   eachFile(folderFd, [&](std::string name, const struct stat &info) {
     files.push_back({std::move(name), lastUseNs(info), bytesOnDisk(info)});
     total += files.back().bytes;
@@ -476,7 +475,7 @@ void DiskCache::makeRoom(uint64_t bytes) {
       removed += file.bytes;
   }
   // What was counted may be more: blocks that two processes wrote, and those that were damaged.
-  correct(total - removed + waiting, before);
+  correct(total - removed, before);
   if (total - removed + bytes > most || freeMissing())
     nextRoomNs = timeNow() + 60 * second;
   lockFile(roomFd, LOCK_UN);

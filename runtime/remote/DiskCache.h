@@ -72,17 +72,17 @@ private:
   /// Writes blocks from the `first` on, for which there is room.
   void keep(Entry &entry, uint64_t first, std::span<const uint8_t> bytes);
   /// Bytes that are counted, and perhaps not written yet; false where there was no room.
-  class Reserved {
+  class Reservation {
   public:
-    Reserved() = default;
-    Reserved(DiskCache &cache, int64_t bytes) : cache(&cache), bytes(bytes) {
-      cache.underWay += bytes;
+    Reservation() = default;
+    Reservation(DiskCache &cache, int64_t bytes) : cache(&cache), bytes(bytes) {
+      cache.inFlight += bytes;
     }
-    Reserved(Reserved &&other) noexcept
+    Reservation(Reservation &&other) noexcept
         : cache(std::exchange(other.cache, nullptr)), bytes(other.bytes) {}
-    ~Reserved() {
+    ~Reservation() {
       if (cache)
-        cache->underWay -= bytes;
+        cache->inFlight -= bytes;
     }
     explicit operator bool() const { return cache; }
 
@@ -91,13 +91,13 @@ private:
     int64_t bytes = 0;
   };
   /// Counts `bytes` more, for which what was not used for long may have to go.
-  Reserved reserve(uint64_t bytes);
+  Reservation reserve(uint64_t bytes);
   void makeRoom(uint64_t bytes);
   /// Adds to what all processes have in the folder.
   void count(int64_t bytes);
   /// Writes what this process has added to what all have. Returns the sum.
-  uint64_t tell();
-  /// Says what the folder has, as it was found since tell() gave `before`.
+  uint64_t publish();
+  /// Says what the folder has, as it was found since publish() gave `before`.
   void correct(uint64_t bytes, uint64_t before);
   uint64_t freeMissing() const;
 
@@ -107,7 +107,7 @@ private:
   int folderFd = -1, usersFd = -1, usedFd = -1, roomFd = -1;
   std::mutex lock, room;            ///< of `used`, and who makes room
   std::atomic<int64_t> pending{0};  ///< bytes that the file `used` does not count yet
-  std::atomic<int64_t> underWay{0}; ///< of all Reserved
+  std::atomic<int64_t> inFlight{0}; ///< of all Reservation
   std::atomic<uint64_t> used{0};    ///< what it said last, by this process or another
   std::atomic<int64_t> nextRoomNs{0};
 };

@@ -4,7 +4,6 @@
 #include "runtime/core/Buffer.h"
 #include "runtime/core/RealFileSystem.h"
 
-#include <chrono>
 #include <cstdlib>
 
 namespace penstock::runtime {
@@ -31,11 +30,6 @@ std::string textOfFile(const std::string &path) {
 std::string inHome(const char *inner) {
   const std::string home = variable("HOME");
   return home.empty() ? "" : home + "/" + inner;
-}
-
-int64_t nowSeconds() {
-  using namespace std::chrono;
-  return duration_cast<seconds>(system_clock::now().time_since_epoch()).count();
 }
 
 } // namespace penstock::runtime

@@ -3,7 +3,6 @@
 // What a process's environment says about who asks for files elsewhere.
 #pragma once
 
-#include <cstdint>
 #include <initializer_list>
 #include <string>
 
@@ -20,8 +19,5 @@ std::string textOfFile(const std::string &path);
 
 /// Returns `inner` in the user's home, or empty where that is unknown.
 std::string inHome(const char *inner);
-
-/// Seconds since 1970.
-int64_t nowSeconds();
 
 } // namespace penstock::runtime

@@ -18,7 +18,7 @@ public:
   Error refused(const std::string &url, const HttpResponse &answer) override;
 
 private:
-  Result<HttpResponse> send(const Place &place, const std::string &query, HttpRequest request,
+  Result<HttpResponse> send(const Object &object, const std::string &query, HttpRequest request,
                             Buffer &out) override;
 
   GoogleToken token;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/remote/GoogleToken.h"
 
+#include "runtime/core/Clock.h"
 #include "runtime/core/RealFileSystem.h"
 #include "runtime/core/TextValue.h"
 #include "runtime/remote/Environment.h"
@@ -79,7 +80,7 @@ Status GoogleToken::ask(HttpRequest request) {
                                         (why.empty() ? "" : " (" + why + ")")};
   }
   token = (*said)[0];
-  endsAt = nowSeconds() + std::max(std::atoi((*said)[1].c_str()), 360);
+  endsAt = secondsNow() + std::max(std::atoi((*said)[1].c_str()), 360);
   return {};
 }
 
@@ -109,7 +110,7 @@ Status GoogleToken::fetchOf(const std::string &text, const std::string &path) {
     return wrong("is of the type `" + type + "`; those of users and service accounts are read");
   owner = email;
   // https://developers.google.com/identity/protocols/oauth2/service-account
-  const int64_t now = nowSeconds();
+  const int64_t now = secondsNow();
   const std::string head = "{\"alg\":\"RS256\",\"typ\":\"JWT\",\"kid\":" + quoted(keyId) + "}";
   const std::string claims =
       "{\"iss\":" + quoted(email) +
@@ -139,7 +140,7 @@ void GoogleToken::askMachine() {
   if (variable("NO_GCE_CHECK") != "true" && ask(std::move(request)))
     return;
   isNobody = token.empty();
-  endsAt = nowSeconds() + 360; // not before every request
+  endsAt = secondsNow() + 360; // not before every request
 }
 
 Status GoogleToken::fetch() {
@@ -164,7 +165,7 @@ Status GoogleToken::fetch() {
 
 Result<std::string> GoogleToken::get() {
   std::lock_guard guard(lock); // others wait meanwhile
-  if (!isNobody && nowSeconds() > endsAt - 300)
+  if (!isNobody && secondsNow() > endsAt - 300)
     if (Status status = fetch(); !status)
       return status.error();
   return token;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/remote/HttpStore.h"
 
+#include "runtime/core/Clock.h"
 #include "runtime/core/RealFileSystem.h"
 #include "runtime/core/TextValue.h"
 #include "runtime/remote/Environment.h"
@@ -55,7 +56,7 @@ Status HttpStore::readRules(int64_t before) {
     return Error{Code::Unreachable, "cannot take headers of PENSTOCK_HTTP_HEADERS, " + path + ": " +
                                         found.error().message};
   rules = std::move(*found);
-  readAt = nowSeconds();
+  readAt = secondsNow();
   return {};
 }
 
@@ -87,7 +88,7 @@ Result<HttpResponse> HttpStore::get(const std::string &url, HttpRequest request,
   auto answer = follow(client, first, mine, out);
   if (!answer || answer->status != 401)
     return answer;
-  if (Status status = readRules(nowSeconds()); !status) // a token may have ended
+  if (Status status = readRules(secondsNow()); !status) // a token may have ended
     return status.error();
   return headersFor(request.url) == used ? answer : follow(client, request, mine, out);
 }
@@ -100,15 +101,11 @@ Result<std::vector<FolderEntry>> HttpStore::list(const std::string &url, int) {
 }
 
 Error HttpStore::refused(const std::string &url, const HttpResponse &answer) {
-  const Code code = answer.status == 404 || answer.status == 410   ? Code::NotFound
-                    : answer.status == 401 || answer.status == 403 ? Code::Permission
-                                                                   : Code::Io;
-  return {code, "cannot read " + withoutSecrets(url) + ": the server says " +
-                    statusText(answer.status) +
-                    (answer.status == 401
-                         ? "; ~/.netrc may have a user and a password for it, and the file that "
-                           "PENSTOCK_HTTP_HEADERS names a token"
-                         : "")};
+  Error error = notTheFile(url, "the server", answer.status, "");
+  if (answer.status == 401)
+    error.message += "; ~/.netrc may have a user and a password for it, and the file that "
+                     "PENSTOCK_HTTP_HEADERS names a token";
+  return error;
 }
 
 } // namespace penstock::runtime

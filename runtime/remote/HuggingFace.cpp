@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/remote/HuggingFace.h"
 
+#include "runtime/core/Clock.h"
 #include "runtime/core/TextValue.h"
 #include "runtime/remote/Environment.h"
 #include "runtime/sources/Json.h"
@@ -22,7 +23,7 @@ std::string_view takePart(std::string_view &rest) {
   return part;
 }
 
-std::string urlOf(const std::string &endpoint, const HubPlace &place) {
+std::string urlOf(const std::string &endpoint, const HubPath &place) {
   return endpoint + "/" + (place.kind == "models" ? "" : place.kind + "/") +
          percentEncoded(place.name, "/") + "/resolve/" + percentEncoded(place.revision, "") + "/" +
          percentEncoded(place.path, "/");
@@ -30,8 +31,8 @@ std::string urlOf(const std::string &endpoint, const HubPlace &place) {
 
 } // namespace
 
-Result<HubPlace> readHubUrl(std::string_view url) {
-  HubPlace place;
+Result<HubPath> readHubUrl(std::string_view url) {
+  HubPath place;
   std::string_view rest = url.substr(std::min<size_t>(5, url.size()));
   const std::string_view first = rest.substr(0, rest.find('/'));
   place.kind = first == "datasets" || first == "spaces" ? std::string(first) : "models";
@@ -150,7 +151,7 @@ Result<HttpResponse> HuggingFace::get(const std::string &url, HttpRequest reques
     if (auto found = locations.find(mine); found != locations.end())
       there = found->second;
   }
-  if (nowSeconds() - there.knownAt < locationSeconds) {
+  if (secondsNow() - there.knownAt < locationSeconds) {
     HttpRequest again = request;
     again.url = there.url;
     auto answer = client.get(again, out);
@@ -168,7 +169,7 @@ Result<HttpResponse> HuggingFace::get(const std::string &url, HttpRequest reques
   std::lock_guard guard(lock);
   const bool isFile = answer->status == 200 || answer->status == 206;
   if (isFile && !request.url.starts_with(known.endpoint + "/"))
-    locations[mine] = {request.url, answer->linkedTag, nowSeconds()};
+    locations[mine] = {request.url, answer->linkedTag, secondsNow()};
   else
     locations.erase(mine);
   return answer;
@@ -212,19 +213,12 @@ Result<std::vector<FolderEntry>> HuggingFace::list(const std::string &url, int m
 }
 
 Error HuggingFace::refused(const std::string &url, const HttpResponse &answer) {
-  const std::string &said = answer.errorMessage;
-  std::string text = "cannot read " + url + ": the Hub says " + statusText(answer.status) +
-                     (said.empty() ? "" : " (" + said + ")");
-  if (answer.status == 404)
-    return {Code::NotFound, std::move(text)};
-  if (answer.status != 401 && answer.status != 403)
-    return {Code::Io, std::move(text)};
-  if (settings().token.empty()) {
-    text += "; no token was found: HF_TOKEN, or `hf auth login`, gives one";
-    return {Code::Permission, std::move(text)};
-  }
-  // Who asks is nobody's bad file.
-  return {answer.status == 401 ? Code::Unreachable : Code::Permission, std::move(text)};
+  Error error = notTheFile(url, "the Hub", answer.status, answer.errorMessage);
+  if (error.code == Code::Permission && settings().token.empty())
+    error.message += "; no token was found: HF_TOKEN, or `hf auth login`, gives one";
+  else if (answer.status == 401)
+    error.code = Code::Unreachable; // who asks is nobody's bad file
+  return error;
 }
 
 } // namespace penstock::runtime

@@ -12,7 +12,7 @@
 namespace penstock::runtime {
 
 /// A file or folder of a repository.
-struct HubPlace {
+struct HubPath {
   std::string kind;     ///< `datasets`, `spaces` or `models`
   std::string name;     ///< `OWNER/REPOSITORY`
   std::string revision; ///< a branch, tag or commit, with its slashes
@@ -20,7 +20,7 @@ struct HubPlace {
 };
 /// Reads `hf://datasets/OWNER/REPOSITORY@REVISION/PATH`, `hf://spaces/..` and, of models,
 /// `hf://OWNER/..`, as `huggingface_hub` has them. InvalidArgument for anything else.
-Result<HubPlace> readHubUrl(std::string_view url);
+Result<HubPath> readHubUrl(std::string_view url);
 
 /// Returns the entries of an answer to `/api/../tree/..`, behind the `folder` that was asked for.
 /// Corrupt where it is none.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/remote/S3.h"
 
+#include "runtime/core/Clock.h"
 #include "runtime/core/TextValue.h"
 #include "runtime/remote/Environment.h"
 #include "runtime/sources/Json.h"
@@ -136,21 +137,21 @@ S3::Settings S3::settings() {
   if (!isRead)
     readSettings();
   const int64_t ends = known.credentials.endsAt;
-  const bool isOld = ends && nowSeconds() > ends - 300;
+  const bool isOld = ends && secondsNow() > ends - 300;
   if (asksMachine && (!isRead || isOld)) {
     Credentials fresh;
     if (askMachine(fresh))
       known.credentials = fresh;
     else if (isOld) // not before every request
-      known.credentials.endsAt = nowSeconds() + 360;
+      known.credentials.endsAt = secondsNow() + 360;
   }
   isRead = true;
   return known;
 }
 
-Result<HttpResponse> S3::send(const Place &place, const std::string &query, HttpRequest request,
+Result<HttpResponse> S3::send(const Object &object, const std::string &query, HttpRequest request,
                               Buffer &out) {
-  const std::string &bucket = place.bucket;
+  const std::string &bucket = object.bucket;
   const Settings mine = settings();
   std::string region = mine.region;
   {
@@ -158,15 +159,15 @@ Result<HttpResponse> S3::send(const Place &place, const std::string &query, Http
     if (auto said = regions.find(bucket); said != regions.end())
       region = said->second;
   }
-  const std::string object = "/" + percentEncoded(place.key, "/");
+  const std::string path = "/" + percentEncoded(object.key, "/");
   // Names with dots are in no certificate.
   const std::string amazon = "s3." + region + ".amazonaws.com";
   if (!mine.endpoint.empty())
-    request.url = mine.endpoint + "/" + percentEncoded(bucket, "") + object;
+    request.url = mine.endpoint + "/" + percentEncoded(bucket, "") + path;
   else if (bucket.find('.') != std::string::npos)
-    request.url = "https://" + amazon + "/" + percentEncoded(bucket, "") + object;
+    request.url = "https://" + amazon + "/" + percentEncoded(bucket, "") + path;
   else
-    request.url = "https://" + percentEncoded(bucket, "") + "." + amazon + object;
+    request.url = "https://" + percentEncoded(bucket, "") + "." + amazon + path;
   request.url += query;
   if (!mine.credentials.key.empty()) {
     request.signing = "aws:amz:" + region + ":s3";
@@ -188,30 +189,27 @@ Result<HttpResponse> S3::send(const Place &place, const std::string &query, Http
       return answer;
   }
   request.headers.clear();
-  return send(place, query, std::move(request), out);
+  return send(object, query, std::move(request), out);
 }
 
 Error S3::refused(const std::string &url, const HttpResponse &answer) {
-  const std::string said = tagIn(answer.text, "Message");
-  std::string text = "cannot read " + url + ": the store says " + statusText(answer.status) +
-                     (said.empty() ? "" : " (" + said + ")");
-  if (answer.status == 404)
-    return {Code::NotFound, std::move(text)};
+  Error error = notTheFile(url, "the store", answer.status, tagIn(answer.text, "Message"));
   // Who asks is nobody's bad file.
   const std::string code = tagIn(answer.text, "Code");
   const bool isOfAsking = code == "ExpiredToken" || code == "InvalidToken" ||
                           code == "InvalidAccessKeyId" || code == "SignatureDoesNotMatch" ||
                           code == "RequestTimeTooSkewed";
-  if (answer.status != 401 && answer.status != 403 && !isOfAsking)
-    return {Code::Io, std::move(text)};
+  if (error.code != Code::Permission && !isOfAsking)
+    return error;
   const Settings mine = settings();
   if (mine.credentials.key.empty())
-    text +=
+    error.message +=
         "; no credentials were found: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or a profile "
         "in ~/.aws/credentials, give them";
   else
-    text += "; the credentials are those of " + mine.credentials.from;
-  return {isOfAsking ? Code::Unreachable : Code::Permission, std::move(text)};
+    error.message += "; the credentials are those of " + mine.credentials.from;
+  error.code = isOfAsking ? Code::Unreachable : Code::Permission;
+  return error;
 }
 
 } // namespace penstock::runtime

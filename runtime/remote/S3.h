@@ -42,7 +42,7 @@ private:
   void readSettings();
   /// Asks the machine. False where it does not say.
   bool askMachine(Credentials &credentials);
-  Result<HttpResponse> send(const Place &place, const std::string &query, HttpRequest request,
+  Result<HttpResponse> send(const Object &object, const std::string &query, HttpRequest request,
                             Buffer &out) override;
 
   std::mutex lock;

@@ -3,6 +3,14 @@
 
 namespace penstock::runtime {
 
+Error notTheFile(const std::string &url, const char *who, long status, const std::string &said) {
+  const Code code = status == 404 || status == 410   ? Code::NotFound
+                    : status == 401 || status == 403 ? Code::Permission
+                                                     : Code::Io;
+  return {code, "cannot read " + withoutSecrets(url) + ": " + who + " says " + statusText(status) +
+                    (said.empty() ? "" : " (" + said + ")")};
+}
+
 Result<HttpResponse> follow(HttpClient &client, HttpRequest &request, const HeadersFor &headersFor,
                             Buffer &out) {
   constexpr int mostMoves = 8;

@@ -33,6 +33,10 @@ public:
   virtual Error refused(const std::string &url, const HttpResponse &answer) = 0;
 };
 
+/// Returns an answer that is not the file as an error: NotFound, Permission or Io. `said`: the
+/// server's own words, or empty.
+Error notTheFile(const std::string &url, const char *who, long status, const std::string &said);
+
 /// What to ask the server of a URL with, beside what the request has.
 using HeadersFor = std::function<std::vector<std::string>(const std::string &url)>;
 

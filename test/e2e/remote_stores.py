@@ -64,6 +64,21 @@ class HeadersByUrl(remote.RemoteTest):
         self.rules(f"{self.store.url()} X-Key: mine", f"{other.url()} X-Key: yours")
         self.assertEqual(self.hashes(LISTED, list=self.store.url("/listed/list.csv")), self.hashes(LISTED, list=listed))
 
+    def test_passwords_of_urls_stay_with_their_server(self):
+        listed = self.listed()
+        other = Store(self.store.files)
+        self.addCleanup(other.close)
+        lists = {"/listed/list.csv": "/moved.csv", "/moved.csv": other.url("/listed/list.csv")}
+        mine = "Basic " + base64.b64encode(b"me:secret").decode()
+        self.wants(self.store, "Authorization", mine)
+        self.wants(other, "Authorization", None)
+        known = self.store.fault
+        self.store.fault = lambda path, first: (lambda handler: handler.answer(302, b"", [("Location", lists[path])]) if handler.headers.get("Authorization") == mine
+                                                else handler.answer(401)) if path in lists else known(path, first)
+        self.rules("# none")
+        self.assertEqual(self.hashes(LISTED, list=self.store.url("/listed/list.csv").replace("http://", "http://me:secret@")), self.hashes(LISTED, list=listed))
+        self.assertEqual(len(other.seen), 1)
+
     def test_a_token_that_ended_is_read_again(self):
         listed = self.listed()
         self.rules(f"{self.store.url()} Authorization: Bearer old")

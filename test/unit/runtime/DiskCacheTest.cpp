@@ -240,6 +240,27 @@ TEST_F(DiskCacheTest, WhatIsWrittenTwiceIsCountedOnce) {
   EXPECT_EQ(read(0, 30), 0u); // there is room for all
 }
 
+TEST_F(DiskCacheTest, WhatIsInFlightIsCounted) {
+  const uint64_t most = 40 * block;
+  auto cache = open(most);
+  const auto read = [&](const std::string &url, Far &far, const DiskCache::Fetch &fetch) {
+    cache->confirm(url, far.state);
+    Buffer out;
+    EXPECT_TRUE(cache->read(url, far.state, 0, far.bytes.size(), out, fetch).ok());
+  };
+  Far large(16 * block, 1);
+  // While its bytes are on their way, others fill the folder, so that it is measured.
+  read("http://h/large", large, [&](uint64_t offset, uint64_t count, Buffer &out) {
+    for (unsigned i = 0; i < 60; ++i) {
+      Far far(block, i + 2);
+      read("http://h/" + std::to_string(i), far, far.fetch());
+    }
+    return large.fetch()(offset, count, out);
+  });
+  EXPECT_LE(onDisk(), most);
+  EXPECT_GT(onDisk(), most * 7 / 8);
+}
+
 TEST_F(DiskCacheTest, WhatWasNotUsedForLongestGoesFirst) {
   Far one(8 * block, 1), two(8 * block, 2), three(8 * block, 3);
   const uint64_t most = 20 * block;
