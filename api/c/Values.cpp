@@ -180,7 +180,7 @@ api::openFiles(const runtime::Plan &plan, const runtime::SessionOptions &options
                                   (path.find("://") == std::string::npos
                                        ? ""
                                        : "; hint: URLs are `http://`, `https://`, `s3://`, "
-                                         "`gs://` and `hf://`, in small letters")};
+                                         "`gs://`, `az://` and `hf://`, in small letters")};
       if (!std::filesystem::is_directory(found) && !std::filesystem::is_regular_file(found))
         return runtime::Error{runtime::Code::Io,
                               "cannot open " + path +

@@ -497,7 +497,7 @@ typedef struct pst_session_options {
                           * a cgroup allows (rounded up), / ranks_here */
   int32_t ranks_here;    /* ranks on this machine; 0 means 1 */
   int32_t prefetch;      /* batches in the making or ready; 0: 2 */
-  int32_t fetch_threads; /* files read, or asked for, at a time; 0: 8, and 32 where some are
+  int32_t fetch_threads; /* files read, or asked for, at a time; 0: 8, and 64 where some are
                           * behind URLs */
   /* Bytes of host memory for the fixed part, and as many, at most 1 GiB, for files that are read
    * ahead; 0: no limit, and 1 GiB. A file that is larger is read all the same. */
@@ -512,8 +512,8 @@ typedef struct pst_session_options {
   void *stream;
   /* Folders that links in the data may lead to, beside those that parameters name;
    * without them, such a link is an error with its name. Read, never written. URLs
-   * (`http://`, `https://`, `s3://`, `gs://`, `hf://`) open what lies below them to names in lists.
-   */
+   * (`http://`, `https://`, `s3://`, `gs://`, `az://`, `hf://`) open what lies below them to names
+   * in lists. */
   const char *const *allowed_folders;
   size_t allowed_folder_count;
   pst_held held;

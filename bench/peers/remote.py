@@ -103,7 +103,7 @@ def penstock_torch(job):
     def one_epoch():
         if job["first"]:
             os.environ["XDG_CACHE_HOME"] = str(temporary_folder(job))
-        with ours(text_of(), job, shards=job["range"], per_rank=job["batch"], fetch_threads=job.get("fetch_threads", 0)) as loader:
+        with ours(text_of(), job, shards=job["range"], per_rank=job["batch"]) as loader:
             samples = loop(loader)
         if not list(pathlib.Path(os.environ["XDG_CACHE_HOME"]).glob("**/tar-shards*")):
             raise RuntimeError("the index of the shards lies elsewhere")

@@ -12,7 +12,7 @@ namespace penstock::runtime {
 
 /// Where the path begins behind a URL's server or bucket; 0 for other paths.
 static size_t originEnd(std::string_view path) {
-  for (std::string_view scheme : {"http://", "https://", "s3://", "gs://", "hf://"})
+  for (std::string_view scheme : {"http://", "https://", "s3://", "gs://", "az://", "hf://"})
     if (path.starts_with(scheme))
       return std::min(path.find_first_of("/?", scheme.size()), path.size());
   return 0;

@@ -8,7 +8,8 @@
 
 namespace penstock::runtime {
 
-/// True for `http://..`, `https://..`, `s3://..`, `gs://..` and `hf://..`, in small letters.
+/// True for `http://..`, `https://..`, `s3://..`, `gs://..`, `az://..` and `hf://..`, in small
+/// letters.
 bool isUrl(std::string_view path);
 
 /// True for URLs, and for paths that begin with `/`.

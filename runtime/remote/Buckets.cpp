@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/remote/Buckets.h"
 
+#include "runtime/core/TextValue.h"
+
 #include <algorithm>
 #include <expat.h>
+#include <iterator>
 
 namespace penstock::runtime {
 
@@ -34,32 +37,66 @@ struct ListingReader {
   BucketListing listing;
   std::vector<std::string> path; // of elements
   std::string text;
-  bool isListing = false, isTruncated = false;
+  bool isS3 = false, isAzure = false, isTruncated = false;
   std::string oddKey;
+  // of the entry that is read
+  std::string key, size;
+  bool isFile = false, isEncoded = false;
+
+  void begin(const std::string &name, const XML_Char **attributes) {
+    if (path.empty()) {
+      isS3 = name == "ListBucketResult";
+      isAzure = name == "EnumerationResults";
+    }
+    const bool isOfFile = name == (isS3 ? "Contents" : "Blob");
+    if (isOfFile || name == (isS3 ? "CommonPrefixes" : "BlobPrefix")) {
+      isFile = isOfFile;
+      key.clear();
+      size.clear();
+      isEncoded = isS3;
+    }
+    for (; isAzure && name == "Name" && *attributes; attributes += 2)
+      isEncoded |=
+          attributes[0] == std::string_view("Encoded") && attributes[1] == std::string_view("true");
+    path.push_back(name);
+    text.clear();
+  }
 
   void end() {
     const std::string &name = path.back();
-    const std::string above = path.size() > 1 ? path[path.size() - 2] : "";
-    const bool isFile = name == "Key" && above == "Contents";
-    if (isFile || (name == "Prefix" && above == "CommonPrefixes")) {
-      const std::string key = percentDecoded(text);
-      std::string inner = key.starts_with(prefix) ? key.substr(prefix.size()) : "";
-      if (!isFile && inner.ends_with('/'))
-        inner.pop_back();
-      // A key that is the prefix itself is how some tools write an empty folder.
-      const bool isMark = isFile && key == prefix;
-      if (key.starts_with(prefix) && !isMark && (inner.empty() || inner == "." || inner == ".."))
-        oddKey = key;
-      else if (!inner.empty())
-        listing.entries.push_back(
-            {std::move(inner), isFile ? FileKind::File : FileKind::Folder, Link::None});
-    }
-    if (name == "IsTruncated" && path.size() == 2)
+    const std::string_view above = path.size() > 1 ? path[path.size() - 2] : std::string_view();
+    const bool isOfEntry = above == "Contents" || above == "CommonPrefixes" || above == "Blob" ||
+                           above == "BlobPrefix";
+    if (isOfEntry && (name == "Key" || name == "Prefix" || name == "Name"))
+      key = isEncoded ? percentDecoded(text) : text;
+    else if ((isOfEntry && name == "Size") || name == "Content-Length")
+      size = text;
+    else if (name == "ResourceType" && text == "directory") // of a hierarchical namespace
+      isFile = false;
+    else if (name == "Contents" || name == "CommonPrefixes" || name == "Blob" ||
+             name == "BlobPrefix")
+      take();
+    else if (name == "IsTruncated" && path.size() == 2)
       isTruncated = text == "true";
-    if (name == "NextContinuationToken" && path.size() == 2)
+    else if ((name == "NextContinuationToken" || name == "NextMarker") && path.size() == 2)
       listing.next = text;
     path.pop_back();
     text.clear();
+  }
+
+  void take() {
+    std::string inner = key.starts_with(prefix) ? key.substr(prefix.size()) : "";
+    if (!isFile && inner.ends_with('/'))
+      inner.pop_back();
+    // A key that is the prefix itself is how some tools write an empty folder.
+    const bool isMark = isFile && key == prefix;
+    if (key.starts_with(prefix) && !isMark && (inner.empty() || inner == "." || inner == ".."))
+      oddKey = key;
+    else if (!inner.empty() && isFile && size == "0")
+      listing.emptyFiles.insert(std::move(inner));
+    else if (!inner.empty())
+      listing.entries.push_back(
+          {std::move(inner), isFile ? FileKind::File : FileKind::Folder, Link::None});
   }
 };
 
@@ -74,18 +111,15 @@ Result<BucketListing> readListing(std::string_view text, std::string_view prefix
   XML_SetUserData(parser, &reader);
   XML_SetElementHandler(
       parser,
-      [](void *to, const XML_Char *name, const XML_Char **) {
-        auto &mine = *static_cast<ListingReader *>(to);
-        mine.isListing |= mine.path.empty() && std::string_view(name) == "ListBucketResult";
-        mine.path.emplace_back(name);
-        mine.text.clear();
+      [](void *to, const XML_Char *name, const XML_Char **attributes) {
+        static_cast<ListingReader *>(to)->begin(name, attributes);
       },
       [](void *to, const XML_Char *) { static_cast<ListingReader *>(to)->end(); });
   XML_SetCharacterDataHandler(parser, [](void *to, const XML_Char *bytes, int size) {
     static_cast<ListingReader *>(to)->text.append(bytes, size_t(size));
   });
-  const bool isRead =
-      XML_Parse(parser, text.data(), int(text.size()), 1) == XML_STATUS_OK && reader.isListing;
+  const bool isRead = XML_Parse(parser, text.data(), int(text.size()), 1) == XML_STATUS_OK &&
+                      (reader.isS3 || reader.isAzure);
   const XML_LChar *why = XML_ErrorString(XML_GetErrorCode(parser)); // null: none
   XML_ParserFree(parser);
   if (!isRead)
@@ -113,7 +147,21 @@ BucketStore::Object BucketStore::objectOf(const std::string &url) const {
 }
 
 Error BucketStore::noBucket(const std::string &url) const {
-  return {Code::InvalidArgument, url + " names no bucket; a URL is " + scheme + "BUCKET/KEY"};
+  return {Code::InvalidArgument, url + " names no " +
+                                     inSmallLetters(form.substr(0, form.find('/'))) +
+                                     "; a URL is " + scheme + form};
+}
+
+std::string BucketStore::listingQuery(const std::string &prefix, int most,
+                                      const std::string &next) const {
+  // In the order of the signature.
+  std::string query = "?";
+  if (!next.empty())
+    query += "continuation-token=" + percentEncoded(next, "") + "&";
+  query += "delimiter=%2F&encoding-type=url&list-type=2";
+  if (most)
+    query += "&max-keys=" + std::to_string(most);
+  return query + "&prefix=" + percentEncoded(prefix, "");
 }
 
 Result<HttpResponse> BucketStore::get(const std::string &url, HttpRequest request, Buffer &out) {
@@ -126,21 +174,13 @@ Result<std::vector<FolderEntry>> BucketStore::list(const std::string &url, int m
   if (object.bucket.empty())
     return noBucket(url);
   const std::string prefix = object.key.empty() ? "" : object.key + "/";
-  std::vector<FolderEntry> entries;
-  std::string next;
+  BucketListing all;
   do {
     Buffer out;
     HttpRequest request;
     request.mostBytes = 64 << 20;
-    // In the order of the signature.
-    std::string query = "?";
-    if (!next.empty())
-      query += "continuation-token=" + percentEncoded(next, "") + "&";
-    query += "delimiter=%2F&encoding-type=url&list-type=2";
-    if (most)
-      query += "&max-keys=" + std::to_string(most);
-    query += "&prefix=" + percentEncoded(prefix, "");
-    auto answer = send({object.bucket, ""}, query, std::move(request), out);
+    auto answer =
+        send({object.bucket, ""}, listingQuery(prefix, most, all.next), std::move(request), out);
     if (!answer)
       return answer.error();
     if (answer->status != 200)
@@ -148,15 +188,21 @@ Result<std::vector<FolderEntry>> BucketStore::list(const std::string &url, int m
     auto listing = readListing({reinterpret_cast<const char *>(out.data()), out.size()}, prefix);
     if (!listing)
       return Error{listing.error().code, "cannot list " + url + "/: " + listing.error().message};
-    for (FolderEntry &entry : listing->entries)
-      entries.push_back(std::move(entry));
-    if (!next.empty() && listing->next == next)
+    std::move(listing->entries.begin(), listing->entries.end(), std::back_inserter(all.entries));
+    all.emptyFiles.merge(listing->emptyFiles);
+    if (!listing->next.empty() && all.next == listing->next)
       return Error{Code::Corrupt, "cannot list " + url + "/: the store gives the same part again"};
-    next = listing->next;
-  } while (!next.empty() && !(most && int(entries.size()) >= most));
-  std::sort(entries.begin(), entries.end(),
+    all.next = listing->next;
+  } while (!all.next.empty() && !(most && int(all.entries.size() + all.emptyFiles.size()) >= most));
+  // An empty file beside a folder of its name is how some tools write the folder.
+  for (const FolderEntry &entry : all.entries)
+    if (entry.kind == FileKind::Folder)
+      all.emptyFiles.erase(entry.name);
+  for (const std::string &name : all.emptyFiles)
+    all.entries.push_back({name, FileKind::File, Link::None});
+  std::sort(all.entries.begin(), all.entries.end(),
             [](const FolderEntry &a, const FolderEntry &b) { return comesBefore(a.name, b.name); });
-  return entries;
+  return std::move(all.entries);
 }
 
 } // namespace penstock::runtime

@@ -127,6 +127,10 @@ void HttpClient::Transfer::takeField(const std::string &name, std::string_view v
     answer.link = value;
   } else if (name == "x-amz-bucket-region") {
     answer.bucketRegion = value;
+  } else if (name == "x-ms-meta-hdi_isfolder") {
+    answer.isFolder = value == "true";
+  } else if (name == "x-ms-resource-type") {
+    answer.isFolder = value == "directory";
   } else if (name == "retry-after" && readNumber(value, number)) {
     retryAfterMs = int64_t(std::min(number, mostSaidSeconds)) * 1000;
   } else if (name == "ratelimit" && answer.status == 429) {
@@ -370,6 +374,7 @@ std::string statusText(long status) {
                                                             {404, "Not Found"},
                                                             {405, "Method Not Allowed"},
                                                             {408, "Request Timeout"},
+                                                            {409, "Conflict"},
                                                             {410, "Gone"},
                                                             {416, "Range Not Satisfiable"},
                                                             {429, "Too Many Requests"},
@@ -398,6 +403,13 @@ std::string percentEncoded(std::string_view text, std::string_view but) {
       ((out += '%') += digits[uint8_t(c) >> 4]) += digits[uint8_t(c) & 15];
   }
   return out;
+}
+
+std::string formOf(std::initializer_list<std::pair<const char *, std::string>> values) {
+  std::string form;
+  for (const auto &[name, value] : values)
+    form += (form.empty() ? "" : "&") + std::string(name) + "=" + percentEncoded(value, "");
+  return form;
 }
 
 } // namespace penstock::runtime

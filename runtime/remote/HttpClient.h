@@ -9,11 +9,13 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace penstock::runtime {
@@ -49,6 +51,7 @@ struct HttpResponse {
   std::string location;     ///< where the server says that the file is, a whole URL
   std::string linkedTag;    ///< the tag of the file there (`X-Linked-ETag`)
   std::string link;         ///< what belongs to the answer (`Link`, RFC 8288)
+  bool isFolder = false;    ///< what Azure has there
   std::string bucketRegion; ///< where S3 has the bucket
   std::string errorMessage; ///< `X-Error-Message`
   std::string text;         ///< the beginning of an answer that is not the file
@@ -94,5 +97,8 @@ std::string statusText(long status);
 
 /// `text` with letters encoded (RFC 3986) that are none of `A-Z a-z 0-9 - . _ ~` or `but`.
 std::string percentEncoded(std::string_view text, std::string_view but);
+
+/// Names and values as HttpRequest::form has them.
+std::string formOf(std::initializer_list<std::pair<const char *, std::string>> values);
 
 } // namespace penstock::runtime

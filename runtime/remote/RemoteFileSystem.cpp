@@ -3,6 +3,7 @@
 
 #include "runtime/core/Clock.h"
 #include "runtime/core/Memory.h"
+#include "runtime/remote/AzureStorage.h"
 #include "runtime/remote/GoogleStorage.h"
 #include "runtime/remote/HttpStore.h"
 #include "runtime/remote/HuggingFace.h"
@@ -151,6 +152,7 @@ RemoteFileSystem::RemoteFileSystem(std::unique_ptr<FileSystem> local,
   stores.push_back(std::make_unique<HttpStore>(client));
   stores.push_back(std::make_unique<S3>(client));
   stores.push_back(std::make_unique<GoogleStorage>(client));
+  stores.push_back(std::make_unique<AzureStorage>(client));
   stores.push_back(std::make_unique<HuggingFace>(client));
   for (const std::string &root : given)
     roots.push_back(absolutePath(root));

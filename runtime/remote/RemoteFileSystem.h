@@ -21,7 +21,7 @@ public:
   RemoteFileSystem(std::unique_ptr<FileSystem> local, std::vector<std::string> roots,
                    std::unique_ptr<DiskCache> cache = nullptr);
 
-  int readers() const override { return 32; }
+  int readers() const override { return 64; }
   void cancel() override { client.cancel(); }
   uint64_t rootsKey() const override;
 

@@ -117,17 +117,13 @@ bool S3::askMachine(Credentials &credentials) {
     if (!role.empty())
       text = ask(roles + role.substr(0, role.find('\n')), header, "GET");
   }
-  const std::string keys[] = {"AccessKeyId", "SecretAccessKey", "Token", "Expiration"};
-  std::string_view values[4];
-  if (text.empty() || !readJsonObject(text, keys, values))
+  const auto said = jsonTexts<4>(text, {"AccessKeyId", "SecretAccessKey", "Token", "Expiration"});
+  if (!said)
     return false;
-  std::string read[4];
-  for (size_t i = 0; i < 4; ++i)
-    if (auto value = values[i].empty() ? Result<std::string>(std::string()) : jsonText(values[i]))
-      read[i] = *value;
-  credentials = {read[0], read[1], read[2], 0, "the machine's role"};
+  const auto &[key, secret, session, expiration] = *said;
+  credentials = {key, secret, session, 0, "the machine's role"};
   std::tm ends{};
-  if (strptime(read[3].c_str(), "%Y-%m-%dT%H:%M:%S", &ends))
+  if (strptime(expiration.c_str(), "%Y-%m-%dT%H:%M:%S", &ends))
     credentials.endsAt = int64_t(timegm(&ends));
   return !credentials.key.empty() && !credentials.secret.empty();
 }

@@ -282,4 +282,18 @@ Result<std::string> jsonText(std::string_view written) {
   return out;
 }
 
+Status readJsonTexts(std::string_view object, std::span<const std::string> keys,
+                     std::span<std::string> values) {
+  std::vector<std::string_view> written(keys.size());
+  if (Status status = readJsonObject(object, keys, written); !status)
+    return status;
+  for (size_t i = 0; i < keys.size(); ++i) {
+    auto text = written[i].starts_with('"') ? jsonText(written[i]) : std::string(written[i]);
+    if (!text)
+      return text.error();
+    values[i] = std::move(*text);
+  }
+  return {};
+}
+
 } // namespace penstock::runtime

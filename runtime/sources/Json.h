@@ -5,6 +5,7 @@
 
 #include "runtime/core/Status.h"
 
+#include <array>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,5 +25,18 @@ Result<std::vector<std::string_view>> readJsonArray(std::string_view text);
 
 /// Decodes a JSON string with its quotes to UTF-8. Corrupt for any other value.
 Result<std::string> jsonText(std::string_view written);
+
+/// Reads the values of `keys` in one JSON object, texts decoded and others as they are written;
+/// empty where there is none. Fails as readJsonObject().
+Status readJsonTexts(std::string_view object, std::span<const std::string> keys,
+                     std::span<std::string> values);
+template <size_t N>
+Result<std::array<std::string, N>> jsonTexts(std::string_view object,
+                                             const std::array<std::string, N> &keys) {
+  std::array<std::string, N> values;
+  if (Status status = readJsonTexts(object, keys, values); !status)
+    return status.error();
+  return values;
+}
 
 } // namespace penstock::runtime

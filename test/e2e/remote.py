@@ -53,7 +53,7 @@ class RemoteTest(LanguageTest):
         self.more = {}
 
     def environment(self):
-        mine = {name: value for name, value in super().environment().items() if not name.startswith("AWS_")}
+        mine = {name: value for name, value in super().environment().items() if not name.startswith(("AWS_", "AZURE_", "IDENTITY_", "MSI_"))}
         home = os.path.join(self.folder, "home")
         os.makedirs(home, exist_ok=True)
         return {**mine, "HOME": home, "AWS_EC2_METADATA_DISABLED": "true", **self.more}
@@ -234,7 +234,7 @@ class OverHttp(RemoteTest):
         rng = numpy.random.default_rng(4)
         self.store.files["/many/list.csv"] = b"file,label\n" + b"".join(b"%d.jpg,0\n" % i for i in range(150))
         self.store.files.update({f"/many/{i}.jpg": jpeg_bytes(rng, 10, 10) for i in range(150)})
-        for arguments, least, most in ((("--fetch-threads", "3"), 2, 3), ((), 20, 32), (("--fetch-threads", "60"), 40, 60)):
+        for arguments, least, most in ((("--fetch-threads", "3"), 2, 3), ((), 40, 64), (("--fetch-threads", "100"), 70, 100)):
             under_way, times, known = 0, [], threading.Lock()
             answered = self.store.fault
 
@@ -424,7 +424,7 @@ class OverHttp(RemoteTest):
         self.assertNotIn("secret", self.failure(LISTED, list=self.store.url("/nothing.csv?token=secret").replace("http://", "http://me:secret@")))
         for command in (["index", self.store.url("/listed")], ["pack", "s3://bucket/x", self.folder], ["pack", self.folder, "s3://bucket/x"]):
             self.assertIn("is a URL, which sessions alone read", self.run_tool(*command, expect=1).stderr)
-        self.assertIn("hint: URLs are `http://`, `https://`, `s3://`, `gs://` and `hf://`, in small letters", self.failure(LISTED, list="HTTP://x/list.csv"))
+        self.assertIn("hint: URLs are `http://`, `https://`, `s3://`, `gs://`, `az://` and `hf://`, in small letters", self.failure(LISTED, list="HTTP://x/list.csv"))
         self.assertIn("one range of numbers is taken", self.failure(SHARDS, shards=self.store.url("/a-{0..1}-{0..1}.tar")))
         most = 2 ** 64 - 1
         self.assertIn("404 Not Found", self.failure(SHARDS, shards=self.store.url(f"/x-{{{most}..{most}}}.tar")))

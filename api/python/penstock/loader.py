@@ -87,7 +87,7 @@ def load(source: str | os.PathLike[str], *, pipeline: str | None = None, paramet
     rank, world      this rank's number and how many there are
     threads          0: the processors that this process may use, divided by `ranks_here` (the ranks on this machine)
     prefetch         batches in the making or ready
-    fetch_threads    files that are read, or asked for, at a time; 0: 8, and 32 where some are behind URLs
+    fetch_threads    files that are read, or asked for, at a time; 0: 8, and 64 where some are behind URLs
     memory_budget    bytes of memory for the fixed part, and as many, at most 1 GiB, for files that are read ahead; 0: no limit, and 1 GiB
     held             what happens when more batches are held than there is memory for: "grow" takes more, within
                      `memory_budget`; "error"

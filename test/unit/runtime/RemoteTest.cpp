@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Texts of far files: URLs, settings of AWS's tools, listings of buckets and repositories, headers.
-#include "runtime/remote/GoogleToken.h"
+#include "runtime/remote/AzureStorage.h"
 #include "runtime/remote/HttpStore.h"
 #include "runtime/remote/HuggingFace.h"
 #include "runtime/remote/S3.h"
+#include "runtime/remote/Signing.h"
 
+#include <cstdio>
 #include <gtest/gtest.h>
+#include <map>
+#include <set>
 
 using namespace penstock::runtime;
 
@@ -137,6 +141,60 @@ TEST(RemoteTexts, LinksToTheNextAnswer) {
     EXPECT_EQ(nextLink(header), "") << header;
 }
 
+TEST(RemoteTexts, ListingsOfAzure) {
+  const auto listing = readListing(
+      "\xEF\xBB\xBF<?xml version=\"1.0\"?><EnumerationResults "
+      "ContainerName=\"c\"><Prefix>p/</Prefix>"
+      "<Blobs><Blob><Name>p/a b+c%20&amp;</Name><Properties><Content-Length>7</Content-Length>"
+      "</Properties></Blob><Blob><Name Encoded=\"true\">p/%01</Name></Blob>"
+      "<Blob><Name>p/d</Name><Properties><Content-Length>0</Content-Length></Properties></Blob>"
+      "<Blob><Name>p/e</Name><Properties><ResourceType>directory</ResourceType></Properties></Blob>"
+      "<BlobPrefix><Name>p/d/</Name></BlobPrefix></Blobs><NextMarker>2!</NextMarker>"
+      "</EnumerationResults>",
+      "p/");
+  ASSERT_TRUE(listing.ok()) << listing.error().message;
+  std::map<std::string, FileKind> found;
+  for (const FolderEntry &entry : listing->entries)
+    found[entry.name] = entry.kind;
+  EXPECT_EQ(found, (std::map<std::string, FileKind>{{"a b+c%20&", FileKind::File},
+                                                    {"\x01", FileKind::File},
+                                                    {"d", FileKind::Folder},
+                                                    {"e", FileKind::Folder}}));
+  EXPECT_EQ(listing->emptyFiles, std::set<std::string>{"d"});
+  EXPECT_EQ(listing->next, "2!");
+}
+
+TEST(RemoteTexts, ConnectionStrings) {
+  const auto found = readConnectionString(" AccountName=me;AccountKey=a+/b==;;x; ;");
+  EXPECT_EQ(found,
+            (std::map<std::string, std::string>{{"AccountName", "me"}, {"AccountKey", "a+/b=="}}));
+}
+
+TEST(RemoteTexts, SignaturesByAKey) { // RFC 4231, 4.2 and 4.3
+  const auto hex = [](const std::string &bytes) {
+    std::string out;
+    char digits[3];
+    for (const char byte : bytes) {
+      std::snprintf(digits, sizeof digits, "%02x", unsigned(uint8_t(byte)));
+      out += digits;
+    }
+    return out;
+  };
+  EXPECT_EQ(hex(*signedByHmac("Hi There", base64(std::string(20, '\x0b')))),
+            "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7");
+  EXPECT_EQ(hex(*signedByHmac("what do ya want for nothing?", base64("Jefe"))),
+            "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
+  for (const char *key : {"", "abc", "!!!!"})
+    EXPECT_FALSE(signedByHmac("x", key).ok()) << key;
+}
+
+TEST(RemoteTexts, EndsOfTokens) {
+  EXPECT_EQ(endOfToken("3599", "7", 1000), 4599);
+  EXPECT_EQ(endOfToken("", "5000", 1000), 5000);
+  for (const char *when : {"", "0", "11/05/2025 15:18:31 +00:00", "1100"})
+    EXPECT_EQ(endOfToken("", when, 1000), 1360) << when;
+}
+
 TEST(RemoteTexts, Base64OfTokens) { // RFC 4648, 10
   for (const auto &[bytes, text] : {std::pair{"", ""},
                                     {"f", "Zg"},
@@ -145,4 +203,5 @@ TEST(RemoteTexts, Base64OfTokens) { // RFC 4648, 10
                                     {"foob", "Zm9vYg"},
                                     {"\xfb\xff", "-_8"}})
     EXPECT_EQ(base64Url(bytes), text);
+  EXPECT_EQ(base64("\xfb\xff"), "+/8=");
 }
