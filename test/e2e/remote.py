@@ -99,6 +99,17 @@ class RemoteTest(LanguageTest):
         self.upload(folder, "/listed")
         return os.path.join(folder, "list.csv")
 
+    def classes(self, *labels):
+        """A folder of pictures for each label."""
+        rng = numpy.random.default_rng(1)
+        folder = os.path.join(self.folder, "classes")
+        for label in labels:
+            os.makedirs(os.path.join(folder, label))
+            for i in range(3):
+                with open(os.path.join(folder, label, f"{i}.jpg"), "wb") as file:
+                    file.write(jpeg_bytes(rng, 30, 20))
+        return folder
+
 
 class OverHttp(RemoteTest):
     def test_tables_shards_sounds_and_arrays_are_what_the_disk_has(self):

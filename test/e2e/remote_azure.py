@@ -13,7 +13,7 @@ import xml.sax.saxutils
 import remote
 from remote import LISTED, PICTURES, SHARDS
 from store import Store
-from support import jpeg_bytes, main, numpy
+from support import main
 
 ACCOUNT, KEY = "me", base64.b64encode(bytes(range(64))).decode()
 
@@ -104,14 +104,7 @@ class OverAzure(remote.RemoteTest):
         return holds and given["sig"] == account_signature(KEY, given) or (403, "AuthenticationFailed", "Server failed to authenticate the request.\nRequestId:1")
 
     def test_shards_tables_and_folders_are_what_the_disk_has(self):
-        listed = self.listed()
-        pictures = os.path.join(self.folder, "classes")
-        rng = numpy.random.default_rng(1)
-        for label in ("a b", "b&+", "c%"):
-            os.makedirs(os.path.join(pictures, label))
-            for i in range(3):
-                with open(os.path.join(pictures, label, f"{i}.jpg"), "wb") as file:
-                    file.write(jpeg_bytes(rng, 30, 20))
+        listed, pictures = self.listed(), self.classes("a b", "b&+", "c%")
         self.upload(os.path.dirname(listed), "/container/listed")
         self.upload(pictures, "/container/classes")
         self.azure.files.update(self.store.files)
