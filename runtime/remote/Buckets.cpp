@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <expat.h>
-#include <iterator>
 
 namespace penstock::runtime {
 
@@ -40,7 +39,7 @@ struct ListingReader {
   bool isS3 = false, isAzure = false, isTruncated = false;
   std::string oddKey;
   // of the entry that is read
-  std::string key, size;
+  std::string key;
   bool isFile = false, isEncoded = false;
 
   void begin(const std::string &name, const XML_Char **attributes) {
@@ -52,7 +51,6 @@ struct ListingReader {
     if (isOfFile || name == (isS3 ? "CommonPrefixes" : "BlobPrefix")) {
       isFile = isOfFile;
       key.clear();
-      size.clear();
       isEncoded = isS3;
     }
     for (; isAzure && name == "Name" && *attributes; attributes += 2)
@@ -69,8 +67,6 @@ struct ListingReader {
                            above == "BlobPrefix";
     if (isOfEntry && (name == "Key" || name == "Prefix" || name == "Name"))
       key = isEncoded ? percentDecoded(text) : text;
-    else if ((isOfEntry && name == "Size") || name == "Content-Length")
-      size = text;
     else if (name == "ResourceType" && text == "directory") // of a hierarchical namespace
       isFile = false;
     else if (name == "Contents" || name == "CommonPrefixes" || name == "Blob" ||
@@ -92,8 +88,6 @@ struct ListingReader {
     const bool isMark = isFile && key == prefix;
     if (key.starts_with(prefix) && !isMark && (inner.empty() || inner == "." || inner == ".."))
       oddKey = key;
-    else if (!inner.empty() && isFile && size == "0")
-      listing.emptyFiles.insert(std::move(inner));
     else if (!inner.empty())
       listing.entries.push_back(
           {std::move(inner), isFile ? FileKind::File : FileKind::Folder, Link::None});
@@ -174,13 +168,14 @@ Result<std::vector<FolderEntry>> BucketStore::list(const std::string &url, int m
   if (object.bucket.empty())
     return noBucket(url);
   const std::string prefix = object.key.empty() ? "" : object.key + "/";
-  BucketListing all;
+  std::vector<FolderEntry> entries;
+  std::string next;
   do {
     Buffer out;
     HttpRequest request;
     request.mostBytes = 64 << 20;
     auto answer =
-        send({object.bucket, ""}, listingQuery(prefix, most, all.next), std::move(request), out);
+        send({object.bucket, ""}, listingQuery(prefix, most, next), std::move(request), out);
     if (!answer)
       return answer.error();
     if (answer->status != 200)
@@ -188,21 +183,15 @@ Result<std::vector<FolderEntry>> BucketStore::list(const std::string &url, int m
     auto listing = readListing({reinterpret_cast<const char *>(out.data()), out.size()}, prefix);
     if (!listing)
       return Error{listing.error().code, "cannot list " + url + "/: " + listing.error().message};
-    std::move(listing->entries.begin(), listing->entries.end(), std::back_inserter(all.entries));
-    all.emptyFiles.merge(listing->emptyFiles);
-    if (!listing->next.empty() && all.next == listing->next)
+    for (FolderEntry &entry : listing->entries)
+      entries.push_back(std::move(entry));
+    if (!next.empty() && listing->next == next)
       return Error{Code::Corrupt, "cannot list " + url + "/: the store gives the same part again"};
-    all.next = listing->next;
-  } while (!all.next.empty() && !(most && int(all.entries.size() + all.emptyFiles.size()) >= most));
-  // An empty file beside a folder of its name is how some tools write the folder.
-  for (const FolderEntry &entry : all.entries)
-    if (entry.kind == FileKind::Folder)
-      all.emptyFiles.erase(entry.name);
-  for (const std::string &name : all.emptyFiles)
-    all.entries.push_back({name, FileKind::File, Link::None});
-  std::sort(all.entries.begin(), all.entries.end(),
+    next = listing->next;
+  } while (!next.empty() && !(most && int(entries.size()) >= most));
+  std::sort(entries.begin(), entries.end(),
             [](const FolderEntry &a, const FolderEntry &b) { return comesBefore(a.name, b.name); });
-  return std::move(all.entries);
+  return entries;
 }
 
 } // namespace penstock::runtime

@@ -5,7 +5,6 @@
 
 #include "runtime/remote/Store.h"
 
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,7 +14,6 @@ namespace penstock::runtime {
 /// One answer to S3's ListObjectsV2, or to Azure's List Blobs.
 struct BucketListing {
   std::vector<FolderEntry> entries; ///< names behind the prefix
-  std::set<std::string> emptyFiles; ///< of files without a byte, which may be marks of folders
   std::string next;                 ///< where the next answer begins; empty: there is none
 };
 /// Corrupt where it is none.

@@ -117,8 +117,9 @@ class OverAzure(remote.RemoteTest):
         self.assertEqual(wanted, self.hashes(PICTURES, root="az://container/classes"))
         # As tools for data lakes leave them, and accounts with a hierarchical namespace have them.
         self.azure.page = 1
-        self.azure.folders = {"/container/classes", "/container/classes/a b", "/container/classes/b&+"}
+        self.azure.folders = {"/container/shards", "/container/classes", "/container/classes/a b", "/container/classes/b&+"}
         self.assertEqual(wanted, self.hashes(PICTURES, root="az://container/classes"))
+        self.reads()
 
     def test_the_key_of_the_account_signs(self):
         self.azure.admits = self.by_key
