@@ -11,7 +11,7 @@ using namespace penstock::pipe;
 
 /// Neighbours whose conversions cost more than to store and to read four bytes for each; of longer
 /// terms, fewer are enough.
-static constexpr int64_t manyNeighbours = 12, enoughNeighbours = 6;
+static constexpr int64_t manyNeighbours = 12, enoughNeighbours = 6, enoughOfRows = 48;
 static constexpr size_t longTerm = 3;
 /// Operations of a term, at most. A neighbour that also meets itself has longer ones than others,
 /// which begin alike.
@@ -40,7 +40,8 @@ static std::optional<Term> termOf(BlockArgument neighbour, size_t most) {
     Value value = next ? term.operations[next - 1]->getResult(0) : Value(neighbour);
     for (Operation *user : value.getUsers())
       if (term.operations.size() < most && user->getBlock() == body &&
-          llvm::isa<CastOp, UnaryOp, BinaryOp>(user) && llvm::all_of(user->getOperands(), isInside))
+          llvm::isa<CastOp, UnaryOp, BinaryOp, CompareOp, SelectOp>(user) &&
+          llvm::all_of(user->getOperands(), isInside))
         term.operations.insert(user);
   }
   auto leaves = [&](Value value) {
@@ -105,11 +106,22 @@ static SmallVector<std::pair<BlockArgument, Term>> commonTerms(WindowOp op, size
              : SmallVector<std::pair<BlockArgument, Term>>();
 }
 
+/// Returns whether a window reads a copy with profit: of rows whose extent differs from sample to
+/// sample, which no cache may hold, where it has many neighbours. Room for these is found by
+/// extents of arguments.
+static bool mayCopy(WindowOp op) {
+  NamedTensorType input = tensorOf(op.getInput());
+  if (input.isStatic())
+    return 4 * input.numElements() <= mostConverted;
+  return input.getRank() == 1 && llvm::isa<BlockArgument>(op.getInput()) &&
+         op.getBody().getNumArguments() > enoughOfRows;
+}
+
 SmallVector<MapOp> penstock::schedules::convertInputs(KernelOp kernel) {
   SmallVector<MapOp> made;
   for (auto op : kernel.getBody().front().getOps<WindowOp>()) {
     auto input = llvm::cast<NamedTensorType>(op.getInput().getType());
-    if (op.getFill() || !input.isStatic() || 4 * input.numElements() > mostConverted)
+    if (op.getFill() || !mayCopy(op))
       continue;
     SmallVector<std::pair<BlockArgument, Term>> terms;
     for (size_t most : mostOperations)
@@ -120,8 +132,11 @@ SmallVector<MapOp> penstock::schedules::convertInputs(KernelOp kernel) {
     OpBuilder b(op);
     const auto &[first, model] = terms[0];
     const Type element = model.last()->getResult(0).getType();
+    SmallVector<Value> sizes;
+    for (int64_t axis : input.dynamicAxes())
+      sizes.push_back(extentValue(b, op.getLoc(), op.getInput(), axis));
     auto map = b.create<MapOp>(op.getLoc(), NamedTensorType::get(element, input.getAxes()),
-                               ValueRange(op.getInput()), ValueRange());
+                               ValueRange(op.getInput()), sizes);
     SmallVector<Type> types{input.getElementType()};
     types.append(static_cast<size_t>(input.getRank()), b.getI64Type());
     Block *body =

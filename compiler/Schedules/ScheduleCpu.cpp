@@ -19,6 +19,7 @@
 #include "compiler/Schedules/SplitPads.h"
 #include "compiler/Schedules/Stored.h"
 #include "compiler/Schedules/TransposeInputs.h"
+#include "compiler/Schedules/WindowPlaces.h"
 #include "compiler/Schedules/WindowSpans.h"
 
 namespace penstock::schedules {
@@ -220,6 +221,7 @@ struct ScheduleCpuPass : penstock::schedules::impl::ScheduleCpuBase<ScheduleCpuP
     for (Operation *spans : spanWindows(kernel))
       store(*spans, "scratch",
             "is computed once and stored in scratch memory: a wide window is reduced span by span");
+    splitPlaces(kernel);
     for (ConcatOp joined : splitPads(kernel))
       addRemark(joined, "schedule-cpu", "is joined of its borders and what lies between them");
     for (ReduceOp rows : separateReductions(kernel)) {

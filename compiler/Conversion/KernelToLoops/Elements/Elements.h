@@ -50,7 +50,13 @@ bool readsPlainly(const Site &site, mlir::Value value);
 
 // Taps.cpp
 const TapLoops *tapLoopsOf(const Site &site, pipe::WindowOp op);
-void emitTapLoop(const Site &site, const TapLoop &loop, bool vector,
-                 llvm::function_ref<LaneValue(mlir::Value)> neighbour);
+/// A neighbour by the row of the window's last axis in which it stands, counted along the axes
+/// before that, and its place there.
+struct TapPlace {
+  mlir::Value row, column;
+};
+/// \param rows, columns  of the window's neighbours
+void emitTapLoop(const Site &site, const TapLoop &loop, bool vector, int64_t rows, int64_t columns,
+                 llvm::function_ref<LaneValue(TapPlace)> neighbour);
 
 } // namespace penstock::conversion

@@ -73,16 +73,16 @@ static std::string bytesOf(const TapLoop::Hole &hole) {
   return bytes;
 }
 
-/// The terms of neighbour `tap`, one for each sum.
+/// The terms of neighbour `tap`, one for each sum. `neighbour`: one so many places further on.
 static SmallVector<LaneValue> emitTerms(const Site &site, const TapLoop &loop, Value tap,
-                                        llvm::function_ref<LaneValue(Value)> neighbour) {
+                                        llvm::function_ref<LaneValue(int64_t)> neighbour) {
   auto [ctx, b, l, m] = site.parts();
   // A copy of the terms whose holes are arguments.
   auto block = std::make_unique<Block>();
   for (const TapLoop::Hole &hole : loop.holes) {
     Value argument = block->addArgument(hole.type, l.loc);
     if (hole.constants.empty()) {
-      ctx.scalars[argument] = neighbour(l.add(tap, l.i64(hole.offset)));
+      ctx.scalars[argument] = neighbour(hole.offset);
       continue;
     }
     TypedAttr first = hole.constants.front();
@@ -118,39 +118,94 @@ static SmallVector<LaneValue> emitTerms(const Site &site, const TapLoop &loop, V
   return results;
 }
 
-void penstock::conversion::emitTapLoop(const Site &site, const TapLoop &loop, bool vector,
-                                       llvm::function_ref<LaneValue(Value)> neighbour) {
-  auto [ctx, b, l, m] = site.parts();
-  auto typeOfSum = [&](size_t number) { return loop.sums[number].results.front().getType(); };
-  auto shaped = [&](Value value) { return vector ? l.splat(value) : value; };
-  SmallVector<Value> starts;
-  for (auto [number, sum] : llvm::enumerate(loop.sums))
-    starts.push_back(shaped(sum.start ? scalarOf(site, sum.start).value
-                                      : tapStart(l, sum.kind, typeOfSum(number))));
-  auto sums = [&](Value from) {
-    OpBuilder::InsertionGuard guard(b);
-    auto terms = openLoop(b, l, from, l.i64(loop.end), loop.step, starts);
-    SmallVector<Value> next;
-    for (auto [number, term] :
-         llvm::enumerate(emitTerms(site, loop, terms.getInductionVar(), neighbour))) {
-      LaneValue sofar =
-          l.wrap(terms.getRegionIterArg(static_cast<unsigned>(number)), typeOfSum(number));
-      next.push_back(shaped(l.binary(loop.sums[number].kind, sofar, term).value));
-    }
-    b.create<scf::YieldOp>(l.loc, next);
-    return SmallVector<Value>(terms.getResults());
-  };
-  const auto count = static_cast<int64_t>(loop.sums.front().results.size());
-  if (count == 1) {
-    for (auto [number, value] : llvm::enumerate(sums(l.i64(loop.first))))
-      ctx.scalars[loop.sums[number].results.front()] = l.wrap(value, typeOfSum(number));
-    return;
+namespace {
+/// One loop's results, each of which is a sum of terms.
+class TapSums {
+public:
+  TapSums(const Site &site, const TapLoop &loop, bool vector, int64_t rows, int64_t columns,
+          llvm::function_ref<LaneValue(TapPlace)> neighbour)
+      : site(site), loop(loop), vector(vector), rows(rows), columns(columns), neighbour(neighbour) {
+    for (auto [number, sum] : llvm::enumerate(loop.sums))
+      starts.push_back(shaped(sum.start ? scalarOf(site, sum.start).value
+                                        : tapStart(site.m.l, sum.kind, typeOf(number))));
   }
-  // Results of a loop around it go through memory, one sum's after the other's.
+  void emitOne();
+  void emitSeveral(int64_t count);
+
+private:
+  Type typeOf(size_t number) const { return loop.sums[number].results.front().getType(); }
+  Value shaped(Value value) const { return vector ? site.m.l.splat(value) : value; }
+  TapPlace placeOf(Value number) const;
+  SmallVector<Value> sums(Value from, Value to, ValueRange sofar, Value row);
+  SmallVector<Value> sumsOfRows();
+
+  const Site &site;
+  const TapLoop &loop;
+  bool vector;
+  int64_t rows, columns;
+  llvm::function_ref<LaneValue(TapPlace)> neighbour;
+  SmallVector<Value> starts;
+};
+} // namespace
+
+TapPlace TapSums::placeOf(Value number) const {
+  auto [ctx, b, l, m] = site.parts();
+  if (rows == 1)
+    return {l.i64(0), number};
+  return {b.create<arith::DivUIOp>(l.loc, number, l.i64(columns)),
+          b.create<arith::RemUIOp>(l.loc, number, l.i64(columns))};
+}
+
+/// Adds terms whose first neighbours have numbers from `from` to `to`, of a row where there is one.
+SmallVector<Value> TapSums::sums(Value from, Value to, ValueRange sofar, Value row) {
+  auto [ctx, b, l, m] = site.parts();
+  OpBuilder::InsertionGuard guard(b);
+  auto terms = openLoop(b, l, from, to, loop.step, sofar);
+  Value number = terms.getInductionVar();
+  Value tap = row ? l.add(l.mul(row, l.i64(columns)), number) : number;
+  auto further = [&, &l = l](int64_t offset) {
+    return neighbour(row && offset == 0 ? TapPlace{row, number}
+                                        : placeOf(l.add(tap, l.i64(offset))));
+  };
+  SmallVector<Value> next;
+  for (auto [sum, term] : llvm::enumerate(emitTerms(site, loop, tap, further))) {
+    LaneValue before = l.wrap(terms.getRegionIterArg(static_cast<unsigned>(sum)), typeOf(sum));
+    next.push_back(shaped(l.binary(loop.sums[sum].kind, before, term).value));
+  }
+  b.create<scf::YieldOp>(l.loc, next);
+  return terms.getResults();
+}
+
+/// Row by row, so that nobody divides for each neighbour.
+SmallVector<Value> TapSums::sumsOfRows() {
+  auto [ctx, b, l, m] = site.parts();
+  if (rows == 1 || loop.step > 1)
+    return sums(l.i64(loop.first), l.i64(loop.end), starts, {});
+  OpBuilder::InsertionGuard guard(b);
+  const int64_t firstRow = loop.first / columns, lastRow = (loop.end - 1) / columns;
+  auto all = openLoop(b, l, l.i64(firstRow), l.i64(lastRow + 1), 1, starts);
+  Value row = all.getInductionVar(), before = l.mul(row, l.i64(columns));
+  Value from = l.i64(0), to = l.i64(columns);
+  if (loop.first % columns)
+    from = l.maxS(l.sub(l.i64(loop.first), before), from);
+  if (loop.end % columns)
+    to = l.minS(l.sub(l.i64(loop.end), before), to);
+  b.create<scf::YieldOp>(l.loc, sums(from, to, all.getRegionIterArgs(), row));
+  return all.getResults();
+}
+
+void TapSums::emitOne() {
+  for (auto [number, value] : llvm::enumerate(sumsOfRows()))
+    site.ctx.scalars[loop.sums[number].results.front()] = site.m.l.wrap(value, typeOf(number));
+}
+
+/// Results of a loop around it go through memory, one sum's after the other's.
+void TapSums::emitSeveral(int64_t count) {
+  auto [ctx, b, l, m] = site.parts();
   SmallVector<int64_t> sizes, begins;
   int64_t bytes = 0;
   for (size_t number = 0; number < loop.sums.size(); ++number) {
-    sizes.push_back(scalarBytes(typeOfSum(number)) * (vector ? l.lanes : 1));
+    sizes.push_back(scalarBytes(typeOf(number)) * (vector ? l.lanes : 1));
     begins.push_back(bytes);
     bytes += static_cast<int64_t>(llvm::alignTo(static_cast<uint64_t>(count * sizes.back()), 64));
   }
@@ -161,16 +216,28 @@ void penstock::conversion::emitTapLoop(const Site &site, const TapLoop &loop, bo
     memory = b.create<LLVM::AllocaOp>(l.loc, LLVM::LLVMPointerType::get(b.getContext()),
                                       b.getI8Type(), l.i64(bytes), 64);
   }
-  auto place = [&](size_t number, Value result) {
+  auto place = [&, &l = l, &m = m](size_t number, Value result) {
     return m.address(memory, l.add(l.mul(result, l.i64(sizes[number])), l.i64(begins[number])));
   };
-  forLoop(site, l.i64(0), l.i64(count), 1, [&](Value result) {
-    for (auto [number, value] : llvm::enumerate(sums(l.add(result, l.i64(loop.first)))))
+  forLoop(site, l.i64(0), l.i64(count), 1, [&, &l = l, &m = m](Value result) {
+    for (auto [number, value] :
+         llvm::enumerate(sums(l.add(result, l.i64(loop.first)), l.i64(loop.end), starts, {})))
       m.storePlain(value, place(number, result));
   });
   for (auto [number, sum] : llvm::enumerate(loop.sums))
     for (auto [k, result] : llvm::enumerate(sum.results))
       ctx.scalars[result] = l.wrap(
           m.loadPlain(starts[number].getType(), place(number, l.i64(static_cast<int64_t>(k)))),
-          typeOfSum(number));
+          typeOf(number));
+}
+
+void penstock::conversion::emitTapLoop(const Site &site, const TapLoop &loop, bool vector,
+                                       int64_t rows, int64_t columns,
+                                       llvm::function_ref<LaneValue(TapPlace)> neighbour) {
+  TapSums sums(site, loop, vector, rows, columns, neighbour);
+  const auto count = static_cast<int64_t>(loop.sums.front().results.size());
+  if (count == 1)
+    sums.emitOne();
+  else
+    sums.emitSeveral(count);
 }

@@ -29,19 +29,20 @@ static bool canTurn(const Site &site, Value input, const Index &at, int64_t axis
   const bool hasShuffle = l.lanes == l.has.lanesOf(4) || l.lanes == l.has.lanesOf(2) ||
                           (l.lanes == l.has.lanesOf(1) && asBytes);
   return l.has.permuteInts && hasShuffle && !m.live && isSmall && !element.isInteger(1) &&
-         at.stride == 1 && at.affine() && along.isStatic() && along.extent >= l.lanes &&
+         at.stride == 1 && at.affine() && (!along.isStatic() || along.extent >= l.lanes) &&
          border != Border::constant && border != Border::wrap &&
          (border == Border::edge || reach < l.lanes);
 }
 
-/// Those elements, where canTurn(): the nearest vector that lies inside has them all.
+/// Those elements, where canTurn(): the nearest vector that lies inside has them all. There is one
+/// where nobody knows the extent, too, as the window's own elements fill all lanes.
 static LaneValue emitTurned(const Site &site, Value input, ArrayRef<Index> at, int64_t axis,
                             Border border) {
   auto [ctx, b, l, m] = site.parts();
-  const Axis &along = typeOf(input).getAxes()[axis];
   Type element = typeOf(input).getElementType();
   const bool asBytes = l.has.permuteBytes && scalarBytes(element) == 1;
-  Value near = l.maxS(l.minS(at[axis].base, l.i64(along.extent - l.lanes)), l.i64(0));
+  Value lastStart = l.sub(extent(site, input, axis), l.i64(l.lanes));
+  Value near = l.maxS(l.minS(at[axis].base, lastStart), l.i64(0));
   SmallVector<Index> inner(at);
   inner[axis].base = near;
   LaneValue value = emit(site, input, inner);
@@ -148,13 +149,20 @@ LaneValue penstock::conversion::emitWindow(const Site &site, WindowOp op, ArrayR
   }
   const TapLoops *loops = tapLoopsOf(site, op);
   // Row-major: the last axis moves first.
-  auto numbered = [&](bool border, Value number) {
+  auto along = [&](size_t k) { return op.getHigh()[k] - op.getLow()[k] + 1; };
+  int64_t rows = 1;
+  for (size_t k = 0; k + 1 < axes.size(); ++k)
+    rows *= along(k);
+  auto placed = [&](bool border, TapPlace place) {
     SmallVector<Index> offset(axes.size());
+    Value number = place.row, last = place.column;
     for (size_t k = axes.size(); k-- > 0;) {
-      Value count = l.i64(op.getHigh()[k] - op.getLow()[k] + 1);
-      offset[k] =
-          m.uniform(l.add(b.create<arith::RemUIOp>(l.loc, number, count), l.i64(op.getLow()[k])));
-      number = b.create<arith::DivUIOp>(l.loc, number, count);
+      offset[k] = m.uniform(l.add(last, l.i64(op.getLow()[k])));
+      last = number;
+      if (k < 2) // the first axis has what is left
+        continue;
+      last = b.create<arith::RemUIOp>(l.loc, number, l.i64(along(k - 1)));
+      number = b.create<arith::DivUIOp>(l.loc, number, l.i64(along(k - 1)));
     }
     return neighbour(site, op, at, offset, border);
   };
@@ -178,8 +186,8 @@ LaneValue penstock::conversion::emitWindow(const Site &site, WindowOp op, ArrayR
     };
     for (const TapLoop &loop : loops->loops) {
       emitRest(loop.after);
-      emitTapLoop(site, loop, l.lanes > 1 && anyLanes(at),
-                  [&](Value number) { return numbered(border, number); });
+      emitTapLoop(site, loop, l.lanes > 1 && anyLanes(at), rows, along(axes.size() - 1),
+                  [&](TapPlace place) { return placed(border, place); });
     }
     emitRest(loops->rest.size());
     return scalarOf(site, body.getTerminator()->getOperand(0));
