@@ -106,7 +106,9 @@ const char *nameOfFormat(std::span<const uint8_t> bytes) {
   if (hasAt(bytes, 0, "GIF8"))
     return "a GIF file";
   if (hasAt(bytes, 0, std::string_view("II*\0", 4)) ||
-      hasAt(bytes, 0, std::string_view("MM\0*", 4)))
+      hasAt(bytes, 0, std::string_view("MM\0*", 4)) ||
+      hasAt(bytes, 0, std::string_view("II+\0", 4)) ||
+      hasAt(bytes, 0, std::string_view("MM\0+", 4)))
     return "a TIFF file";
   if (hasAt(bytes, 4, "ftypavif") || hasAt(bytes, 4, "ftypavis"))
     return "an AVIF file";

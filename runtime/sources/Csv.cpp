@@ -4,10 +4,14 @@
 namespace penstock::runtime {
 
 std::string CsvCell::text() const {
-  std::string result(raw);
-  if (quoted)
-    for (size_t at = 0; (at = result.find("\"\"", at)) != std::string::npos; ++at)
-      result.erase(at, 1);
+  if (!quoted)
+    return std::string(raw);
+  std::string result;
+  result.reserve(raw.size());
+  for (size_t at = 0; at < raw.size(); ++at) {
+    result += raw[at];
+    at += raw.substr(at, 2) == "\"\"";
+  }
   return result;
 }
 

@@ -192,11 +192,16 @@ private:
   }
 
   Status named(const std::string &name) {
+    constexpr size_t most = 200; // bytes of a message
     std::string all;
+    bool isCut = false;
     size_t times = 0;
     for (size_t i = 0; i < width; ++i) {
       const std::string text = found[i].text();
-      all += (i ? ", `" : "`") + text + "`";
+      if (!isCut) {
+        isCut = all.size() + text.size() > most;
+        all += (i ? ", " : "") + (isCut ? "..." : "`" + text + "`");
+      }
       if (text == name && times++ == 0)
         cells.push_back(i);
     }

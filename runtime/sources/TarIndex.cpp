@@ -12,6 +12,7 @@
 #include <cstring>
 #include <map>
 #include <optional>
+#include <set>
 
 namespace penstock::runtime {
 
@@ -163,6 +164,7 @@ Result<TarIndex::Found> TarIndex::readHeaders(FileSystem &files, const std::stri
   };
   TarReader reader(found.info.size, read);
   TarMember member;
+  std::set<std::string> extensions; // of the row at hand
   for (;;) {
     auto more = reader.next(member);
     if (!more)
@@ -184,13 +186,17 @@ Result<TarIndex::Found> TarIndex::readHeaders(FileSystem &files, const std::stri
         return named(bytes.error());
       field.contents.assign(bytes->begin(), bytes->end());
     }
-    if (found.samples.empty() || found.samples.back().name != name)
+    if (found.samples.empty() || found.samples.back().name != name) {
       found.samples.push_back({name, {}});
-    auto &fields = found.samples.back().fields;
-    if (std::any_of(fields.begin(), fields.end(),
-                    [&](const Found::Field &f) { return f.extension == field.extension; }))
+      extensions.clear();
+    }
+    if (!extensions.insert(field.extension).second)
       return named({Code::Corrupt, "member `" + member.name + "` is there twice"});
-    fields.push_back(std::move(field));
+    if (extensions.size() > mostExtensions)
+      return named({Code::Limit, "row `" + name + "` has more than " +
+                                     std::to_string(mostExtensions) +
+                                     " members: a row's name ends at the first dot"});
+    found.samples.back().fields.push_back(std::move(field));
   }
 }
 
@@ -212,10 +218,10 @@ Result<TarIndex> TarIndex::join(const std::vector<std::string> &paths,
     for (const Found::Sample &sample : shard.samples)
       for (const Found::Field &field : sample.fields)
         numbers.emplace(field.extension, uint32_t(numbers.size()));
-  if (numbers.size() > 65535)
-    return Error{Code::Limit, "the members of these tar files have " +
-                                  std::to_string(numbers.size()) +
-                                  " different extensions, the limit is 65535"};
+  if (numbers.size() > mostExtensions)
+    return Error{Code::Limit,
+                 "the members of these tar files have " + std::to_string(numbers.size()) +
+                     " different extensions, the limit is " + std::to_string(mostExtensions)};
   std::vector<uint64_t> ends = {text.size()};
   std::vector<std::string_view> inOrder(numbers.size());
   for (const auto &[extension, number] : numbers)

@@ -27,6 +27,8 @@ class TarIndex {
 public:
   /// Contents up to this size are kept in the index: labels need no reading.
   static constexpr uint64_t smallBytes = 32;
+  /// Different extensions of members.
+  static constexpr size_t mostExtensions = 65535;
 
   /// The member that holds checkpoints of the others.
   static constexpr std::string_view checkpointsName = "__checkpoints__";

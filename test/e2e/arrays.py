@@ -337,6 +337,16 @@ class Nifti(ArrayTest):
             15: "the file has 2 elements along its axis t, for which the type has no axis",
             16: "not a NIfTI file: its first bytes are no such header's"})
 
+    def test_an_axis_of_one_slice_may_have_no_distance(self):
+        image = nibabel.Nifti1Image(numpy.arange(20, dtype="u1").reshape(5, 4, 1), numpy.diag([-2, 3, 1, 1]))
+        image.set_qform(image.affine, 1)
+        image.set_sform(None, 0)
+        raw = bytearray(image.to_bytes())
+        struct.pack_into("<f", raw, 88, 0)
+        upright = nibabel.as_closest_canonical(nibabel.Nifti1Image.from_bytes(bytes(raw)))
+        found = self.decoded(self.files([bytes(raw)]), {"y": ("f64[n, z, h, w]", "row.data |> decode(f64[z = 1, h = 4, w = 5], header = nifti, orient = true)")}, "")
+        numpy.testing.assert_array_equal(found["y"], upright.get_fdata().T)
+
     def test_units_and_flat_affines(self):
         image = nibabel.Nifti1Image(numpy.zeros((2, 3, 4, 5), "u1"), numpy.diag([0.002, 0.003, 0.004, 1]))
         image.header.set_xyzt_units("meter", "msec")

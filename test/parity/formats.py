@@ -647,6 +647,8 @@ class Formats(unittest.TestCase):
         rest = " is not decoded (JPEG, PNG, WebP, BMP, PPM, PGM and PFM are)"
         self.assertEqual(self.decode(saved(image.quantize(8), "GIF")), "a GIF file" + rest)
         self.assertEqual(self.decode(saved(image, "TIFF")), "a TIFF file" + rest)
+        for magic in (b"II+\0\x08\0\0\0", b"MM\0+\0\x08\0\0"):  # BigTIFF
+            self.assertEqual(self.decode(magic + bytes(100)), "a TIFF file" + rest)
         for begin, name in (
                 (b"\0\0\0\x0CjP  \r\n\x87\n", "a JPEG 2000 file"), (b"\xFF\x4F\xFF\x51\0", "a JPEG 2000 file"),
                 (b"\0\0\0\x20ftypavif", "an AVIF file"), (b"\0\0\0\x20ftypheic", "a HEIF file"), (b"\xFF\x0A", "a JPEG XL file"),

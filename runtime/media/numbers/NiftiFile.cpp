@@ -273,9 +273,11 @@ Result<NiftiHeader> readNiftiHeader(MediaBytes &file) {
         affine[row][column] = fields.real(places.srow, 4 * row + column);
   } else if (fields.code(places.qformCode) > 0) {
     const double handed = fields.real(places.pixdim) < 0 ? -1 : 1;
+    std::array<double, 4> steps = pixdim; // of an axis of one slice there may be none
+    std::replace(steps.begin(), steps.end(), 0.0, 1.0);
     const auto rotation =
         ofQuaternion(fields.real(places.quaternion), fields.real(places.quaternion, 1),
-                     fields.real(places.quaternion, 2), pixdim, handed);
+                     fields.real(places.quaternion, 2), steps, handed);
     if (!rotation)
       return damaged("the quaternion of its orientation is longer than 1");
     affine = *rotation;

@@ -97,10 +97,16 @@ Result<WaveInfo> readFormat(Reader &file, uint64_t at, uint64_t size) {
   return info;
 }
 
-/// Returns whether chunks follow from `at` up to the end, as behind samples.
+/// Returns whether chunks follow from `at` up to the end, as behind samples. Names of chunks are
+/// printable, as silence is not.
 bool areChunks(Reader &file, uint64_t at) {
-  while (file.status() && at + 8 <= file.size())
-    at += 8 + file.number(at + 4, 4) + file.number(at + 4, 4) % 2;
+  while (file.status() && at + 8 <= file.size()) {
+    const uint64_t name = file.number(at, 4), size = file.number(at + 4, 4);
+    for (int shift = 0; shift < 32; shift += 8)
+      if (const uint64_t letter = name >> shift & 255; letter < 0x20 || letter > 0x7E)
+        return false;
+    at += 8 + size + size % 2;
+  }
   return at == file.size();
 }
 
@@ -135,7 +141,7 @@ Result<WaveInfo> readChunks(Reader &file) {
     const bool isData = file.has(at, "data");
     if (isData && isWide && wideData && size == 0xFFFFFFFF)
       size = *wideData;
-    else if (isData && isNoSize(file, size, contents, info))
+    if (isData && isNoSize(file, size, contents, info))
       size = rest;
     if (size > rest)
       return isData

@@ -61,6 +61,9 @@ TEST(Csv, QuotedCells) {
   EXPECT_EQ(read("\"two\r\nlines\",x\nnext,y\n"), (Rows{{"two\r\nlines", "x"}, {"next", "y"}}));
   EXPECT_EQ(read("\"\",\"\"\"\"\n"), (Rows{{"", "\""}}));
   EXPECT_EQ(read("5\" disk,a\"\"b\n"), (Rows{{"5\" disk", "a\"\"b"}}));
+  // In one go, where to close each gap takes minutes.
+  EXPECT_EQ(read("\"" + std::string(8 << 20, '"') + "\",1\n"),
+            (Rows{{std::string(4 << 20, '"'), "1"}}));
 }
 
 TEST(Csv, LinesAsTheyAre) {
@@ -251,6 +254,9 @@ TEST_F(CsvTable, ErrorsHaveTheLineOfTheFile) {
   EXPECT_EQ(failure("note,file,class,weight\n"),
             "/data/list.csv:1: there is no column `file name`; the first line has `note`, `file`, "
             "`class`, `weight`");
+  EXPECT_EQ(failure("note," + std::string(150, 'x') + "," + std::string(90, 'y') + ",z\n"),
+            "/data/list.csv:1: there is no column `file name`; the first line has `note`, `" +
+                std::string(150, 'x') + "`, ...");
   EXPECT_EQ(failure("note,file name,class,class,weight\n"),
             "/data/list.csv:1: there are 2 columns `class`");
   EXPECT_EQ(failure(std::string(table) + "x,y,1\n"),

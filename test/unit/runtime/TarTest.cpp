@@ -264,6 +264,12 @@ TEST_F(Shards, Messages) {
   files.addFile("/data/3.tar", member("a.jpg", "1").substr(0, 512));
   EXPECT_EQ(failure(), "/data/3.tar: truncated tar file: `a.jpg` has 1 bytes from byte 512 on, and "
                        "the file ends after 512");
+  std::string frames;
+  for (int i = 0; i < 70000; ++i)
+    frames += member("frame." + std::to_string(i) + ".dat", "");
+  files.addFile("/data/3.tar", frames + end);
+  EXPECT_EQ(failure(), "/data/3.tar: row `frame` has more than 65535 members: a row's name ends at "
+                       "the first dot");
   files.addFile("/data/shard-000", member("a.jpg", "1") + end);
   options.path = "/data/shard-000";
   EXPECT_EQ(failure(),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/media/Medium.h"
 #include "runtime/media/wave/WaveFile.h"
+#include "test/unit/runtime/WatchedBytes.h"
 
 #include <gtest/gtest.h>
 
@@ -79,6 +80,11 @@ TEST(Wave, Structure) {
   for (const char *magic : {"RF64", "BW64"})
     EXPECT_EQ(messageOf(riff(sizes + head + "data\xFF\xFF\xFF\xFF" + std::string(9, 'x'), magic)),
               "2 samples");
+  const std::string noSizes =
+      chunk("ds64", number(0, 8) + number(0, 8) + number(0, 8) + number(0, 4));
+  EXPECT_EQ(messageOf(riff(noSizes + head + "data\xFF\xFF\xFF\xFF" + std::string(9, 'x'), "RF64")),
+            "2 samples");
+  EXPECT_EQ(messageOf(riff(noSizes + head + "data\xFF\xFF\xFF\xFF", "RF64")), "0 samples");
   const std::string guid("\x00\x00\x00\x00\x10\x00\x80\x00\x00\xAA\x00\x38\x9B\x71", 14);
   auto extensible = [&](const std::string &id) {
     return riff(chunk("fmt ", number(0xFFFE, 2) + number(1, 2) + number(8000, 4) +
@@ -88,6 +94,16 @@ TEST(Wave, Structure) {
   };
   EXPECT_EQ(messageOf(extensible(guid)), "2 samples");
   EXPECT_EQ(messageOf(extensible(std::string(14, 'x'))), "WAV of an unknown format is not read");
+}
+
+TEST(Wave, SilenceIsNoChunk) {
+  const std::string head = riff(format(1, 2, 16) + "data" + number(0, 4));
+  EXPECT_EQ(messageOf(head + std::string(8000, '\0')), "2000 samples");
+  const std::string silent = head + std::string(1 << 20, '\0') + "ends";
+  Watched header(bytesOf(silent), {{0, 4096}}, /*mayRepeat=*/true);
+  auto info = probeWave(header);
+  ASSERT_TRUE(info) << info.error().message;
+  EXPECT_EQ(info->samples, (1 << 18) + 1);
 }
 
 TEST(Wave, WhatIsWrong) {
