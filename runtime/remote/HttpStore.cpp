@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/remote/HttpStore.h"
 
-#include "runtime/core/Clock.h"
 #include "runtime/core/RealFileSystem.h"
 #include "runtime/core/TextValue.h"
 #include "runtime/remote/Environment.h"
@@ -41,10 +40,10 @@ bool HttpStore::has(const std::string &url) const {
   return url.starts_with("http://") || url.starts_with("https://");
 }
 
-Status HttpStore::readRules(int64_t before) {
+Status HttpStore::readRules(bool again) {
   const std::string path = variable("PENSTOCK_HTTP_HEADERS");
   std::lock_guard guard(lock);
-  if (path.empty() || (readAt && readAt >= before))
+  if (path.empty() || (isRead && !again))
     return {};
   Buffer bytes;
   const Status read = readNamedFile(path, bytes, 1 << 20);
@@ -56,7 +55,7 @@ Status HttpStore::readRules(int64_t before) {
     return Error{Code::Unreachable, "cannot take headers of PENSTOCK_HTTP_HEADERS, " + path + ": " +
                                         found.error().message};
   rules = std::move(*found);
-  readAt = secondsNow();
+  isRead = true;
   return {};
 }
 
@@ -78,7 +77,7 @@ std::vector<std::string> HttpStore::headersFor(const std::string &url) {
 }
 
 Result<HttpResponse> HttpStore::get(const std::string &url, HttpRequest request, Buffer &out) {
-  if (Status status = readRules(0); !status)
+  if (Status status = readRules(/*again=*/false); !status)
     return status.error();
   const auto mine = [this](const std::string &url) { return headersFor(url); };
   // What may stand in a URL stays as it is; a `#` would end the path.
@@ -88,8 +87,9 @@ Result<HttpResponse> HttpStore::get(const std::string &url, HttpRequest request,
   auto answer = follow(client, first, mine, out);
   if (!answer || answer->status != 401)
     return answer;
-  if (Status status = readRules(secondsNow()); !status) // a token may have ended
-    return status.error();
+  if (headersFor(request.url) == used) // a token may have ended, and nobody has seen it yet
+    if (Status status = readRules(/*again=*/true); !status)
+      return status.error();
   return headersFor(request.url) == used ? answer : follow(client, request, mine, out);
 }
 

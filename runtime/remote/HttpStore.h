@@ -35,13 +35,13 @@ public:
   Error refused(const std::string &url, const HttpResponse &answer) override;
 
 private:
-  /// Reads the file of headers, where that was not done since `before`, in seconds.
-  Status readRules(int64_t before);
+  /// Reads the file of headers, where that was not done, or `again`.
+  Status readRules(bool again);
   std::vector<std::string> headersFor(const std::string &url);
 
   HttpClient &client;
   std::mutex lock;
-  int64_t readAt = 0; ///< in seconds; 0: not yet
+  bool isRead = false;
   std::vector<HeaderRule> rules;
 };
 

@@ -87,7 +87,6 @@ class HeadersByUrl(remote.RemoteTest):
 
         def fault(path, begin):
             if path.endswith("13.jpg"):
-                time.sleep(1.1)  # it is not read twice in a second
                 self.rules(f"{self.store.url()} Authorization: Bearer new")
                 self.wants(self.store, "Authorization", "Bearer new")
                 return self.store.fault(path, begin)
